@@ -1,0 +1,39 @@
+"""Docstrings, as the API pages show them: labels become links, and each ends with its chapter."""
+
+import re
+
+from .equations import LABEL, chapters, equation_index
+
+BARE = re.compile(rf"(?<!`){LABEL.pattern}(?![\w`-])")
+_SKIP = ("set_fit_request", "set_predict_request", "set_score_request", "set_transform_request")
+
+
+def link_equations(app, what, qualname, obj, options, lines):
+    "Turn the bare labels in a docstring (``eq-ok3-11``) into links to the equation."
+    index = equation_index()
+
+    def link(match):
+        if match[0] not in index or not index[match[0]].pages:
+            return match[0]
+        return f":{'eq' if match[0].startswith('eq-') else 'prf:ref'}:`{match[0]}`"
+
+    lines[:] = [BARE.sub(link, line) for line in lines]
+
+
+def name_chapter(app, what, qualname, obj, options, lines):
+    "End the docstring of a function or class with the chapter it is derived in."
+    module = getattr(obj, "__module__", None)
+    doc, label = chapters().get(module, (None, None))
+    if what in ("class", "function", "exception") and label and qualname.startswith(module):
+        lines += ["", ".. container:: derived-in", "", f"   Derived in :ref:`{label}`.", ""]
+
+
+def skip_generated(app, what, qualname, obj, skip, options):
+    "Leave out the metadata setters that scikit-learn generates."
+    return True if qualname in _SKIP else skip
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", link_equations, priority=900)  # after numpydoc
+    app.connect("autodoc-process-docstring", name_chapter, priority=900)  # after numpydoc
+    app.connect("autodoc-skip-member", skip_generated)

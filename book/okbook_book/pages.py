@@ -1,0 +1,60 @@
+"""What concerns whole pages: MathJax from the book itself, the notebook cache, the time a page took."""
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+from . import fingerprint
+
+MATHJAX = "mathjax/tex-svg.js"  # one file, fonts included
+
+
+def local_mathjax(app, config):
+    config.mathjax_path = MATHJAX
+
+
+def copy_mathjax(app, exception):
+    if exception is None and app.builder.format == "html":
+        package = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
+        target = Path(app.outdir, "_static", MATHJAX)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(package / "static" / MATHJAX, target)
+
+
+def cache_on_everything(app, config):
+    "jupyter-cache looks at a notebook's cells only: give each state of all the rest a cache of its own."
+    folder = Path(app.outdir).parent / "cache"
+    config.nb_execution_cache_path = str(folder / fingerprint.surroundings()[:16])
+
+
+def write_stamp(app, exception):
+    "Leave in the built book the fingerprint of the sources it was built from."
+    if exception is None and app.builder.format == "html" and app.statuscode == 0:
+        Path(app.outdir, fingerprint.STAMP).write_text(app.config.okbook_fingerprint + "\n")
+
+
+def running_time(app, pagename, templatename, context, doctree):
+    "Say at the foot of a notebook's page how long its cells took."
+    data = getattr(app.env, "nb_metadata", {}).get(pagename, {}).get("exec_data")
+    if data and data.get("runtime") and "body" in context:
+        context["body"] += f'<p class="running-time">The cells of this page ran in {data["runtime"]:.1f} s.</p>'
+
+
+def no_thebe(app, pagename, templatename, context, doctree):
+    "sphinx-thebe puts the address of a CDN on every page, although its button is off: take it out."
+    files = context.get("script_files", [])
+    context["script_files"] = [f for f in files if "thebe" not in str(f) and "thebe" not in str(_body(f))]
+
+
+def _body(script):
+    return getattr(script, "attributes", {}).get("body", "")
+
+
+def setup(app):
+    app.add_config_value("okbook_fingerprint", fingerprint.everything(), "")
+    app.connect("config-inited", local_mathjax)
+    app.connect("config-inited", cache_on_everything)
+    app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", write_stamp)
+    app.connect("html-page-context", running_time)
+    app.connect("html-page-context", no_thebe, priority=900)
