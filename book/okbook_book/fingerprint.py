@@ -55,3 +55,7 @@ def everything():
     digest = _hash(_files("nbs/**/*.*", "book/**/*.*", "tests/**/*.py", "_config.yml", "_toc.yml"))
     digest.update(surroundings().encode())
     return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    print(everything())

@@ -24,13 +24,11 @@ def copy_mathjax(app, exception):
 def cache_on_everything(app, config):
     "jupyter-cache looks at a notebook's cells only: give each state of all the rest a cache of its own."
     folder = Path(app.outdir).parent / "cache"
-    config.nb_execution_cache_path = str(folder / fingerprint.surroundings()[:16])
-
-
-def write_stamp(app, exception):
-    "Leave in the built book the fingerprint of the sources it was built from."
-    if exception is None and app.builder.format == "html" and app.statuscode == 0:
-        Path(app.outdir, fingerprint.STAMP).write_text(app.config.okbook_fingerprint + "\n")
+    key = fingerprint.surroundings()[:16]
+    old = [p for p in folder.iterdir() if p.name != key] if folder.exists() else []
+    for path in sorted(old, key=lambda p: p.stat().st_mtime)[:-3]:
+        shutil.rmtree(path)
+    config.nb_execution_cache_path = str(folder / key)
 
 
 def running_time(app, pagename, templatename, context, doctree):
@@ -51,10 +49,8 @@ def _body(script):
 
 
 def setup(app):
-    app.add_config_value("okbook_fingerprint", fingerprint.everything(), "")
     app.connect("config-inited", local_mathjax)
     app.connect("config-inited", cache_on_everything)
     app.connect("build-finished", copy_mathjax)
-    app.connect("build-finished", write_stamp)
     app.connect("html-page-context", running_time)
     app.connect("html-page-context", no_thebe, priority=900)

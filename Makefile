@@ -1,0 +1,85 @@
+# Needs git, make and Python >= 3.11 with venv. Everything else goes into .venv.
+#
+#   make book     the whole book, warnings are errors       make lab      the notebooks in JupyterLab
+#   make test     every check                               make export   notebooks -> okbook/
+#   make clean    forget what was built                     make lock     remake requirements.lock
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PY := PYTHONPATH=book $(BIN)/python
+STAMP := _build/html/sources.sha256
+
+# The threads of a BLAS on small matrices only get in each other's way.
+export OMP_NUM_THREADS ?= 1
+export PYDEVD_DISABLE_FILE_VALIDATION = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help env book book-if-stale test check pytest lab export format clean distclean lock notebooks
+
+help:
+	@sed -n '3,5s/^# *//p' Makefile
+
+env: $(VENV)/ready
+
+$(VENV)/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("okbook needs Python 3.11 or later, not " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The stamp in the built book is the fingerprint of the sources it was built from. A failed build leaves none,
+# and its parsed pages are dropped: Sphinx would not repeat their warnings.
+book: env
+	@rm -f $(STAMP)
+	@made=$$($(PY) -m okbook_book.fingerprint) && \
+	{ $(BIN)/jupyter-book build . -W -n --keep-going || { rm -rf _build/.doctrees; exit 1; }; } && \
+	echo $$made > $(STAMP)
+	@echo
+	@echo "The book is built. Its first page: $(CURDIR)/_build/html/nbs/index.html"
+
+book-if-stale: env
+	@test "$$(cat $(STAMP) 2>/dev/null)" = "$$($(PY) -m okbook_book.fingerprint)" || $(MAKE) --no-print-directory book
+
+# The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
+test: env
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory book-if-stale
+	@$(MAKE) --no-print-directory pytest
+
+check: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PY) -m okbook_book.checks export clean
+
+pytest: env
+	$(PY) -m okbook_book.checks executed links
+	OKBOOK_REQUIRE_BOOK=1 $(BIN)/python -m pytest
+
+# The notebooks once more, in fresh processes and without the book's cache.
+notebooks: env
+	$(BIN)/nbdev_test --n_workers 2
+
+lab: env
+	$(BIN)/jupyter lab --notebook-dir=. nbs/index.md
+
+export: env
+	$(BIN)/nbdev_export
+
+format: env
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/nbdev_clean --fname nbs
+
+clean:
+	rm -rf _build build *.egg-info .pytest_cache .ruff_cache
+
+distclean: clean
+	rm -rf $(VENV)
+
+lock:
+	rm -rf _build/lock && $(PYTHON) -m venv _build/lock
+	_build/lock/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.in
+	{ echo "# Made by 'make lock' from requirements.in."; _build/lock/bin/python -m pip freeze --all --exclude pip; } > requirements.lock
+	rm -rf _build/lock

@@ -1,0 +1,63 @@
+"""numpydoc lint of every public object, with the checks that pyproject.toml names."""
+
+import importlib
+import inspect
+import pkgutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from numpydoc.validate import validate
+
+import okbook
+
+ROOT = Path(__file__).parents[1]
+CHECKS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]["checks"]
+IGNORED = set(CHECKS) - {"all"}
+
+
+def public_objects():
+    "Dotted names of the public functions, classes, methods and properties of the package, each once."
+    seen = set()
+    for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
+        if any(part.startswith("_") for part in info.name.split(".")):
+            continue
+        module = importlib.import_module(info.name)
+        for name in getattr(module, "__all__", []):
+            obj = getattr(module, name)
+            if (inspect.isclass(obj) or inspect.isfunction(obj)) and obj.__module__ == info.name:
+                yield f"{info.name}.{name}"
+                members = vars(obj).items() if inspect.isclass(obj) else []
+                for member, value in members:
+                    value = getattr(value, "fget", None) or getattr(value, "fn", value)
+                    own = inspect.isfunction(value) and value not in seen
+                    own = own and (value.__doc__ or not inspect.getdoc(getattr(obj, member)))  # else inherited
+                    if own and not member.startswith("_") and not issubclass(obj, tuple):
+                        seen.add(value)
+                        yield f"{info.name}.{name}.{member}"
+
+
+@pytest.mark.parametrize("name", list(public_objects()))
+def test_docstring(name):
+    found = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in IGNORED]
+    assert not found, "\n".join([name, *found])
+
+
+def test_every_estimator_has_an_example():
+    from sklearn.base import BaseEstimator
+
+    lacking = []
+    for name in public_objects():
+        module, _, attribute = name.rpartition(".")
+        obj = getattr(importlib.import_module(module), attribute, None) if module.count(".") == 1 else None
+        if inspect.isclass(obj) and issubclass(obj, BaseEstimator) and not inspect.isabstract(obj):
+            lacking += [name] if ">>>" not in (obj.__doc__ or "") else []
+    assert not lacking
+
+
+def test_api_page_lists_every_module():
+    page = (ROOT / "nbs" / "api.md").read_text()
+    for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
+        module = importlib.import_module(info.name)
+        if not any(p.startswith("_") for p in info.name.split(".")) and getattr(module, "__all__", None):
+            assert f".. automodule:: {info.name}\n" in page, f"nbs/api.md does not show {info.name}"

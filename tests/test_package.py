@@ -1,0 +1,106 @@
+"""The package installs alone, carries what it needs, and is quick to import."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BOOK_TOOLS = {"nbdev", "fastcore", "IPython", "ipykernel", "sphinx", "jupyter_book", "myst_nb", "jupytext", "pytest"}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    "A folder where okbook is installed from a copy of its sources, without the book."
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
+    for name in ("pyproject.toml", "README.md", "LICENSE", "settings.ini"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "okbook", source / "okbook", ignore=shutil.ignore_patterns("__pycache__", "_modidx.py"))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--target", target, source], check=True)
+    return target
+
+
+def run(code, installed, **env):
+    "Run `code` against the installed copy and return what it prints, as JSON."
+    env = {**os.environ, "PYTHONPATH": str(installed), **env}
+    done = subprocess.run([sys.executable, "-c", code], cwd=installed, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_carries_its_data_and_types(installed):
+    files = {p.relative_to(installed).as_posix() for p in (installed / "okbook").rglob("*")}
+    data = {p.name for p in (ROOT / "okbook").glob("*.json")} | {p.name for p in (ROOT / "okbook").glob("*.toml")}
+    assert data, "the registry of datasets is a data file of the package"
+    assert {"okbook/py.typed", *(f"okbook/{name}" for name in data)} <= files
+    assert not [f for f in files if f.endswith(".ipynb")]
+
+
+def test_imports_no_tool_of_the_book(installed):
+    code = """if True:
+        import importlib, json, pkgutil, sys
+        import okbook
+        for m in pkgutil.walk_packages(okbook.__path__, "okbook."):
+            importlib.import_module(m.name)
+        print(json.dumps([okbook.__file__, sorted({m.partition(".")[0] for m in sys.modules})]))
+    """
+    where, loaded = run(code, installed)
+    assert Path(where).is_relative_to(installed)
+    assert not BOOK_TOOLS & set(loaded)
+
+
+def test_import_is_lazy(installed):
+    code = "import json, sys, okbook; print(json.dumps(sorted(sys.modules)))"
+    loaded = run(code, installed)
+    assert "numpy" not in loaded and "okbook.core" not in loaded
+
+
+@pytest.mark.parametrize("module", sorted(p.stem for p in (ROOT / "okbook").glob("[a-z]*.py")))
+def test_import_is_light_and_quick(installed, module):
+    code = f"""if True:
+        import json, sys, time
+        import okbook.{module}
+        print(json.dumps([time.process_time(), sorted({{m.partition(".")[0] for m in sys.modules}})]))
+    """
+    runs = [run(code, installed) for _ in range(3)]  # the first compiles
+    assert not {"cvxpy", "matplotlib", "IPython", "dask"} & set(runs[-1][1])
+    assert min(seconds for seconds, _ in runs) < 2
+
+
+def test_version_is_the_same_everywhere():
+    import okbook
+
+    settings = re.search(r"^version = (.*)$", (ROOT / "settings.ini").read_text(), re.M)[1]
+    citation = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+    assert okbook.__version__ == settings == citation
+
+
+def test_dependencies_are_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
+    names = {re.match(r"[\w-]+", d)[0].replace("scikit-learn", "sklearn") for d in declared}
+    names |= {"dask"}  # comes with distributed
+    used = set()
+    for path in (ROOT / "okbook").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                used |= {a.name.partition(".")[0] for a in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                used.add(node.module.partition(".")[0])
+    assert used - set(sys.stdlib_module_names) - {"okbook"} <= names
+
+
+def test_unknown_attribute():
+    import okbook
+
+    with pytest.raises(AttributeError, match="module 'okbook' has no attribute 'forest'"):
+        _ = okbook.forest
+    assert "core" in dir(okbook)
