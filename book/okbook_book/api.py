@@ -4,7 +4,7 @@ import re
 
 from .equations import LABEL, chapters, equation_index
 
-BARE = re.compile(rf"(?<!`){LABEL.pattern}(?![\w`-])")
+BARE = re.compile(rf"``({LABEL.pattern})``|(?<!`)({LABEL.pattern})(?![\w`-])")
 _SKIP = ("set_fit_request", "set_predict_request", "set_score_request", "set_transform_request")
 
 
@@ -13,9 +13,10 @@ def link_equations(app, what, qualname, obj, options, lines):
     index = equation_index()
 
     def link(match):
-        if match[0] not in index or not index[match[0]].pages:
+        label = match[1] or match[2]
+        if label not in index or not index[label].pages:
             return match[0]
-        return f":{'eq' if match[0].startswith('eq-') else 'prf:ref'}:`{match[0]}`"
+        return f":{'eq' if label.startswith('eq-') else 'prf:ref'}:`{label}`"
 
     lines[:] = [BARE.sub(link, line) for line in lines]
 
@@ -25,6 +26,8 @@ def name_chapter(app, what, qualname, obj, options, lines):
     module = getattr(obj, "__module__", None)
     doc, label = chapters().get(module, (None, None))
     if what in ("class", "function", "exception") and label and qualname.startswith(module):
+        if any(f"`{label}`" in line for line in lines):
+            return
         lines += ["", ".. container:: derived-in", "", f"   Derived in :ref:`{label}`.", ""]
 
 

@@ -1,0 +1,148 @@
+"""Every page of the built book in a real browser, without the network.
+
+Needs Chromium. Where there is none, the test is skipped, or fails when OKBOOK_REQUIRE_BROWSER is set.
+"""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+HTML = Path(__file__).parents[1] / "_build" / "html"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PAGES = sorted(
+    p.relative_to(HTML).as_posix()
+    for p in HTML.rglob("*.html")
+    if not {"_static", "reports"} & set(p.relative_to(HTML).parts)
+)
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
+
+# What is wider than the page, seen from the page: elements that stick out and do not scroll in a box of their own.
+TOO_WIDE = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width + 1) return [];
+  const out = [];
+  for (const e of document.querySelectorAll('main *')) {
+    const box = e.getBoundingClientRect();
+    if (box.width && box.right > width + 1) {
+      let p = e.parentElement, inside = false;
+      while (p && p !== document.body) {
+        if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(p).overflowX)) { inside = true; break; }
+        p = p.parentElement;
+      }
+      if (!inside) out.push(e.tagName + '.' + e.className + ' ' + Math.round(box.right));
+    }
+  }
+  return [document.documentElement.scrollWidth + ' > ' + width, ...out.slice(0, 5)];
+}"""
+
+# Mathematics that MathJax did not set, or set as an error.
+RAW_TEX = """() => {
+  const out = [];
+  for (const e of document.querySelectorAll('.math'))
+    if (!e.querySelector('mjx-container')) out.push(e.textContent.slice(0, 80));
+  for (const e of document.querySelectorAll('mjx-merror, [data-mml-node="merror"]'))
+    out.push('error: ' + (e.getAttribute('data-mjx-error') || e.textContent));
+  const text = document.querySelector('article')?.cloneNode(true);
+  if (text) {
+    text.querySelectorAll('pre, code, script, style, mjx-container').forEach(e => e.remove());
+    const found = text.textContent.match(/\\$\\$|\\\\\\(|\\\\\\[|\\\\(frac|sum|phi|begin|mathcal|hat)\\b/g);
+    if (found) out.push('in the text: ' + found.join(' '));
+  }
+  return out;
+}"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    "The built book, served on the loopback interface."
+    handler = functools.partial(Quiet, directory=str(HTML))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if CHROMIUM is None:
+        if os.environ.get("OKBOOK_REQUIRE_BROWSER"):
+            pytest.fail("OKBOOK_REQUIRE_BROWSER is set, but there is no chromium on this machine")
+        pytest.skip("the pages were not opened in a browser: there is no chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+def visit(browser, address, page, scheme, size):
+    "Open `page` and return what is wrong with it, as a list."
+    context = browser.new_context(viewport=size, color_scheme=scheme, service_workers="block")
+    context.add_init_script(f"try {{ localStorage.setItem('mode', '{scheme}') }} catch (e) {{}}")
+    wrong = []
+
+    def route(route):
+        if route.request.url.startswith((address, "data:", "blob:")):
+            return route.continue_()
+        wrong.append(f"asks for {route.request.url}")
+        return route.abort()
+
+    context.route("**/*", route)
+    tab = context.new_page()
+    tab.on("pageerror", lambda error: wrong.append(f"JavaScript: {error}"))
+    tab.on("console", lambda m: m.type == "error" and wrong.append(f"console: {m.text} {m.location.get('url')}"))
+    tab.on("response", lambda r: r.status >= 400 and wrong.append(f"{r.status} for {r.url}"))
+    tab.goto(address + page, wait_until="load")
+    if tab.query_selector(".math"):
+        tab.wait_for_function("() => window.MathJax?.startup?.promise", timeout=30_000)
+        tab.evaluate("() => MathJax.startup.promise.then(() => true)")
+    tab.wait_for_load_state("networkidle")
+    wrong += [f"raw TeX: {text}" for text in tab.evaluate(RAW_TEX)]
+    wrong += [f"wider than {size['width']} pixels: {text}" for text in tab.evaluate(TOO_WIDE)]
+    context.close()
+    return wrong
+
+
+def test_there_is_a_book():
+    if os.environ.get("OKBOOK_REQUIRE_BOOK"):
+        assert PAGES, "there is no built book"
+    elif not PAGES:
+        pytest.skip("there is no built book: run `make book`")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", PAGES)
+def test_page_on_a_phone_and_on_a_desk(browser, address, page):
+    wrong = visit(browser, address, page, "light", PHONE)
+    wrong += visit(browser, address, page, "dark", PHONE)
+    wrong += visit(browser, address, page, "light", DESK)
+    assert not wrong, "\n".join([page, *dict.fromkeys(wrong)])
+
+
+@pytest.mark.browser
+def test_a_bad_page_is_noticed(browser, tmp_path):
+    "The test itself: each kind of fault must be seen."
+    (tmp_path / "bad.html").write_text(
+        '<html><body><main><article><span class="math">\\(x\\)</span> $$y$$'
+        '<img src="https://example.org/a.png"><div style="width:2000px">wide</div>'
+        "<script>window.MathJax={startup:{promise:Promise.resolve()}}; nothing.at.all</script></article></main>"
+    )
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        wrong = visit(browser, f"http://127.0.0.1:{server.server_port}/", "bad.html", "light", PHONE)
+        server.shutdown()
+    text = "\n".join(wrong)
+    for fault in ("asks for https://example.org", "JavaScript: nothing is not defined", "raw TeX: \\(x\\)", "wider"):
+        assert fault in text
