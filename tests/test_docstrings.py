@@ -27,12 +27,12 @@ def public_objects():
             obj = getattr(module, name)
             if (inspect.isclass(obj) or inspect.isfunction(obj)) and obj.__module__ == info.name:
                 yield f"{info.name}.{name}"
-                members = vars(obj).items() if inspect.isclass(obj) else []
-                for member, value in members:
+                own = [c for c in getattr(obj, "__mro__", ()) if c.__module__.startswith("okbook")]
+                for member, value in {m: v for c in reversed(own) for m, v in vars(c).items()}.items():
                     value = getattr(value, "fget", None) or getattr(value, "fn", value)
-                    own = inspect.isfunction(value) and value not in seen
-                    own = own and (value.__doc__ or not inspect.getdoc(getattr(obj, member)))  # else inherited
-                    if own and not member.startswith("_") and not issubclass(obj, tuple):
+                    new = inspect.isfunction(value) and value not in seen
+                    new = new and (value.__doc__ or not inspect.getdoc(getattr(obj, member)))  # else inherited
+                    if new and not member.startswith("_") and not issubclass(obj, tuple):
                         seen.add(value)
                         yield f"{info.name}.{name}.{member}"
 
@@ -50,7 +50,7 @@ def test_every_estimator_has_an_example():
     for name in public_objects():
         module, _, attribute = name.rpartition(".")
         obj = getattr(importlib.import_module(module), attribute, None) if module.count(".") == 1 else None
-        if inspect.isclass(obj) and issubclass(obj, BaseEstimator) and not inspect.isabstract(obj):
+        if inspect.isclass(obj) and issubclass(obj, BaseEstimator) and name != "okbook.core.Kernel":
             lacking += [name] if ">>>" not in (obj.__doc__ or "") else []
     assert not lacking
 

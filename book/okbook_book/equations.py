@@ -105,12 +105,27 @@ def _definitions(tree, prefix):
                 yield from _definitions(node, f"{prefix}.{node.name}")
 
 
+def _public_classes(tree):
+    "Where a reader finds the methods of a private base: the first public class that inherits from it."
+    bases = {
+        c.name: [b.id for b in c.bases if isinstance(b, ast.Name)] for c in tree.body if isinstance(c, ast.ClassDef)
+    }
+
+    def ancestors(name):
+        return {name}.union(*(ancestors(base) for base in bases.get(name, [])))
+
+    public = [name for name in bases if not name.startswith("_")]
+    return {b: next((p for p in public if b in ancestors(p)), b) for b in bases if b.startswith("_")}
+
+
 def scan_functions(index, root):
     for path in sorted((root / "okbook").rglob("*.py")):
         module = docname(path, root).replace("/", ".").removesuffix(".__init__")
-        for qualname, node in _definitions(ast.parse(path.read_text(encoding="utf8")), module):
+        tree = ast.parse(path.read_text(encoding="utf8"))
+        public = _public_classes(tree)
+        for qualname, node in _definitions(tree, module):
             for label in labels(ast.get_docstring(node) or ""):
-                index[label].functions.append(qualname)
+                index[label].functions.append(".".join(public.get(part, part) for part in qualname.split(".")))
 
 
 def scan_tests(index, root):

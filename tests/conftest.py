@@ -1,0 +1,38 @@
+"""What all tests share: no download, and data that must be there when it is required."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # toy_lab, importable also by the workers that a test starts
+
+os.environ.setdefault("OKBOOK_OFFLINE", "1")
+os.environ.setdefault("MPLBACKEND", "agg")
+
+
+@pytest.fixture(scope="session")
+def dask_scheduler():
+    "The address of a Dask cluster of two worker processes on this machine."
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def require_dataset():
+    """Skip without a dataset, or fail: with OKBOOK_REQUIRE_DATA=1 absent data is an error, and damaged data always."""
+    from okbook.datasets import DatasetNotFound, check
+
+    def require(*names):
+        try:
+            for name in names:
+                check(name, download=False)
+        except DatasetNotFound as error:
+            if os.environ.get("OKBOOK_REQUIRE_DATA", "") not in ("", "0"):
+                raise
+            pytest.skip(str(error))
+
+    return require

@@ -1,0 +1,231 @@
+"""Where data is looked for, and what is refused."""
+
+import gzip
+import http.server
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from okbook import datasets
+from okbook.datasets import DatasetDamaged, DatasetNotFound
+
+RNG = np.random.default_rng(0)
+ROWS = np.column_stack([RNG.integers(0, 10, 30), RNG.uniform(-1, 1, (30, 16)).round(3)])
+
+
+def as_text(rows, end="\n"):
+    return "".join(" ".join(f"{value:.4f}" for value in row) + end for row in rows).encode()
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A dataset `toy` in the registry, OKBOOK_DATA and the cache in empty folders; its file's path is returned."""
+    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("OKBOOK_OFFLINE", "1")
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache" / name)
+    arrays = {"data": ROWS[:, 1:], "target": ROWS[:, 0].astype(int)}
+    entry = {
+        "title": "toy",
+        "published": "https://example.org/toy",
+        "files": {"toy.train.gz": {"url": "https://example.org/toy/toy.train.gz"}},
+        "parts": {"train": {"file": "toy.train.gz", "parser": "usps"} | datasets.describe(arrays)},
+    }
+    monkeypatch.setitem(datasets.REGISTRY, "toy", entry)
+    path = tmp_path / "data" / "toy" / "toy.train.gz"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_order_of_the_folders(toy, tmp_path):
+    cached = tmp_path / "cache" / "okbook" / "toy" / "toy.train.gz"
+    cached.parent.mkdir(parents=True)
+    assert not datasets.available("toy")
+    cached.write_bytes(gzip.compress(as_text(ROWS)))
+    assert datasets.available("toy")
+    np.testing.assert_allclose(datasets.read_part("toy", "train")["data"], ROWS[:, 1:], rtol=0, atol=0, strict=True)
+    toy.write_bytes(gzip.compress(b"damaged"))  # OKBOOK_DATA comes first, even with a damaged file
+    with pytest.raises(DatasetDamaged, match=str(toy)):
+        datasets.read_part("toy", "train")
+
+
+@pytest.mark.parametrize("change", ["CR LF", "header", "no last newline", "blank lines", "unpacked"])
+def test_copies_that_differ_in_form_are_accepted(toy, change):
+    text = as_text(ROWS, "\r\n" if change == "CR LF" else "\n\n" if change == "blank lines" else "\n")
+    if change == "header":
+        text = b"digit " + b" ".join(b"p%d" % i for i in range(16)) + b"\n" + text
+    if change == "no last newline":
+        text = text.rstrip()
+    if change == "unpacked":
+        toy.with_suffix("").write_bytes(text)
+    else:
+        toy.write_bytes(gzip.compress(text))
+    part = datasets.read_part("toy", "train")
+    assert datasets.fingerprint(**part) == datasets.check("toy")["train"]
+
+
+def swapped(rows):
+    return rows[np.r_[1, 0, 2:30]]
+
+
+def altered(rows, i, j, value):
+    rows = rows.copy()
+    rows[i, j] = value
+    return rows
+
+
+DAMAGE = {
+    "truncated archive": (gzip.compress(as_text(ROWS))[:-40], "got: "),
+    "no archive": (b"<html>404</html>", "got: "),
+    "an error page": (gzip.compress(b"<html>\n404\n</html>"), "got: "),
+    "empty": (gzip.compress(b""), "no rows"),
+    "truncated between rows": (gzip.compress(as_text(ROWS[:20])), r"shapes.*\[30, 16\].*got.*\[20, 16\]"),
+    "truncated in a row": (gzip.compress(as_text(ROWS)[:-60]), "got: "),
+    "an altered label": (gzip.compress(as_text(altered(ROWS, 3, 0, (ROWS[3, 0] + 1) % 10))), "class_counts"),
+    "an altered cell": (gzip.compress(as_text(altered(ROWS, 3, 5, 0.123))), "fingerprint"),
+    "two rows exchanged": (gzip.compress(as_text(swapped(ROWS))), "fingerprint"),
+    "a missing value": (gzip.compress(as_text(altered(ROWS, 3, 5, np.nan))), "fingerprint"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_file_is_refused_by_name(toy, damage):
+    content, said = DAMAGE[damage]
+    toy.write_bytes(content)
+    with pytest.raises(DatasetDamaged, match=f"dataset 'toy' is damaged: .*toy.train.gz: expected .*{said}"):
+        datasets.read_part("toy", "train")
+
+
+def test_missing_file_says_what_to_put_where(toy):
+    with pytest.raises(DatasetNotFound) as caught:
+        datasets.read_part("toy", "train")
+    for said in ("'toy'", "https://example.org/toy;", "https://example.org/toy/toy.train.gz", str(toy), "switched off"):
+        assert said in str(caught.value)
+
+
+def test_a_file_that_changes_is_read_again(toy):
+    toy.write_bytes(gzip.compress(as_text(ROWS)))
+    first = datasets.read_part("toy", "train")
+    first["data"][:] = 0  # a caller's array is his own
+    assert datasets.read_part("toy", "train")["data"].any()
+    toy.write_bytes(gzip.compress(as_text(ROWS[:20])))
+    with pytest.raises(DatasetDamaged):
+        datasets.read_part("toy", "train")
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match="unknown dataset 'nothing': the registry has digits"):
+        datasets.available("nothing")
+    with pytest.raises(ValueError, match="dataset 'digits' has no part 'test': it has all"):
+        datasets.read_part("digits", "test")
+    with pytest.raises(ValueError, match="subset must be 'ok3', 'train' or 'test', got 'all'"):
+        datasets.load_usps("all")
+
+
+@pytest.fixture
+def server(toy):
+    """A web server on this machine that publishes `toy`."""
+    content = gzip.compress(as_text(ROWS))
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
+        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{httpd.server_port}/toy.train.gz"
+        datasets.REGISTRY["toy"]["files"]["toy.train.gz"]["url"] = url
+        yield asked
+        httpd.shutdown()
+
+
+def test_download_only_when_allowed(toy, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for download in (None, False):  # OKBOOK_OFFLINE is set
+        with pytest.raises(DatasetNotFound):
+            datasets.read_part("toy", "train", download)
+    monkeypatch.delenv("OKBOOK_OFFLINE")
+    with pytest.raises(DatasetNotFound):
+        datasets.read_part("toy", "train", download=False)
+    assert server == []
+    assert datasets.read_part("toy", "train")["data"].shape == (30, 16)
+    assert server == ["/toy.train.gz"]
+    assert (tmp_path / "cache" / "okbook" / "toy" / "toy.train.gz").exists()
+    datasets.read_part("toy", "train")
+    assert len(server) == 1
+
+
+def test_failed_download_is_a_missing_dataset(toy, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    datasets.REGISTRY["toy"]["files"]["toy.train.gz"]["url"] = "http://127.0.0.1:9/toy.train.gz"
+    with pytest.raises(DatasetNotFound, match="'toy' not found.*the download failed: .*save it as"):
+        datasets.read_part("toy", "train", download=True)
+
+
+def test_import_touches_no_network():
+    code = (
+        "import socket\n"
+        "def refuse(*args, **kwargs): raise AssertionError('network')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "import okbook.datasets, okbook.tables, okbook.cli\n"
+        "okbook.datasets.available('usps')"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_registry_is_complete():
+    for name, entry in datasets.REGISTRY.items():
+        assert entry.keys() == {"title", "published", "citation", "licence", "notes", "files", "parts"}, name
+        for file in entry["files"].values():
+            assert file.keys() == {"url", "bytes", "sha256"} and len(file["sha256"]) == 64
+        for part in entry["parts"].values():
+            assert part["parser"] in datasets.PARSERS and part.get("file") in [None, *entry["files"]]
+            assert {"shapes", "fingerprint"} <= part.keys()
+            assert len(part["fingerprint"]) == 16
+
+
+def test_usps(require_dataset):
+    require_dataset("usps")
+    train, test, ok3 = (datasets.load_usps(subset) for subset in ("train", "test", "ok3"))
+    assert train.data.shape == (7291, 256) and test.images.shape == (2007, 16, 16)
+    assert train.target[:15].tolist() == [6, 5, 4, 7, 3, 6, 3, 1, 0, 1, 7, 0, 1, 1, 7]
+    assert test.target[:15].tolist() == [9, 6, 3, 6, 6, 0, 0, 0, 6, 9, 6, 2, 2, 4, 0]
+    assert train.data.min() == -1 and train.data.max() == 1
+    seen, first = np.zeros(10, int), []  # the sentence of OK3, word for word
+    for i, digit in enumerate(train.target):
+        if seen[digit] < 100:
+            first.append(i)
+            seen[digit] += 1
+    np.testing.assert_array_equal(ok3.data, train.data[first], strict=True)
+    np.testing.assert_array_equal(ok3.target, train.target[first], strict=True)
+    assert max(first) < 1936
+    np.testing.assert_array_equal(np.hstack([ok3.top, ok3.bottom]), ok3.images.reshape(1000, -1), strict=True)
+
+
+def test_truncated_usps_is_refused(require_dataset, tmp_path, monkeypatch):
+    require_dataset("usps")
+    whole = datasets._find("usps", "zip.train.gz").read_bytes()
+    half = tmp_path / "usps" / "zip.train.gz"
+    half.parent.mkdir()
+    half.write_bytes(whole[: len(whole) // 2])
+    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
+    with pytest.raises(DatasetDamaged, match="'usps' is damaged: .*zip.train.gz"):
+        datasets.load_usps("ok3")
+
+
+def test_stand_ins():
+    digits, cancer = datasets.load_digits_halves("all"), datasets.load_wdbc()
+    assert digits.images.shape == (1797, 8, 8) and digits.data.min() == -1 and digits.data.max() == 1
+    assert np.unique(cancer.target, return_counts=True)[1].tolist() == [357, 212]
+    with pytest.raises(ValueError, match="subset must be 'ok3' or 'all', got 'test'"):
+        datasets.load_digits_halves("test")
