@@ -1,0 +1,132 @@
+"""The command ``okbook``: run, show and check the tables of the book, list and check its data."""
+
+import argparse
+import sys
+
+
+def _tables_list(args):
+    from okbook.tables import find_tables, read_cells, table_folder
+
+    for table in find_tables().values():
+        stored = read_cells(table_folder(table.id))
+        done = sum(key in stored for key in table.keys())
+        print(f"{table.id:<16} {done:>4} of {len(table.keys()):>4} cells stored   {table.summary}")
+
+
+def _tables_run(args):
+    from okbook.tables import find, run, show
+
+    table = find(args.id)
+    run(
+        table,
+        args.folder,
+        n_jobs=args.n_jobs,
+        backend=args.backend,
+        scheduler=args.scheduler,
+        progress=not args.quiet,
+        fresh=args.fresh,
+        force=args.force,
+    )
+    if not args.quiet:
+        print(show(table, args.folder))
+
+
+def _tables_show(args):
+    from okbook.tables import find, show
+
+    print(show(find(args.id), args.folder))
+
+
+def _tables_check(args):
+    from okbook.tables import check_slice, find
+
+    for key, (stored, again) in check_slice(find(args.id), args.folder).items():
+        print(f"{key}: stored {stored!r}, recomputed {again!r}")
+
+
+def _data_list(args):
+    from okbook.datasets import REGISTRY, available
+
+    for name, entry in REGISTRY.items():
+        print(f"{name:<16} {'here' if available(name) else 'not here':<9} {entry['title']}")
+
+
+def _data_check(args):
+    from okbook.datasets import REGISTRY, check
+
+    failed = 0
+    for name in args.names or REGISTRY:
+        try:
+            for part, fingerprint in check(name, download=args.download).items():
+                print(f"{name:<16} {part:<8} {fingerprint}  as published")
+        except (FileNotFoundError, ValueError) as error:  # missing, damaged or unknown: say so, and check the others
+            print(f"okbook: {error}", file=sys.stderr)
+            failed = 1
+    return failed
+
+
+def _parser():
+    "All commands and their options; each command carries its function as `do`."
+    parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
+    groups = parser.add_subparsers(required=True, metavar="{tables,data}")
+
+    def command(group, name, do, help):
+        sub = group.add_parser(name, help=help, description=help)
+        sub.set_defaults(do=do)
+        return sub
+
+    tables = groups.add_parser("tables", help="the tables of the sources, recomputed").add_subparsers(required=True)
+    command(tables, "list", _tables_list, "the tables, and how many of their cells are stored")
+    run = command(tables, "run", _tables_run, "compute the missing cells; go on after an interruption")
+    show = command(tables, "show", _tables_show, "the paper's values, ours, their difference")
+    check = command(tables, "check", _tables_check, "compute a few stored cells again; they must agree")
+    for sub in (run, show, check):
+        sub.add_argument("id", help="such as ok3-table1")
+        sub.add_argument("--folder", help="where its files are (default: tables/<id>, here or in a folder above)")
+    run.add_argument("--n-jobs", type=int, default=1, help="number of processes, -1 for all (default: 1)")
+    run.add_argument("--backend", choices=["loky", "threading", "dask"], help="how joblib runs the cells")
+    run.add_argument("--scheduler", metavar="ADDR", help="address of a Dask scheduler, such as tcp://10.0.0.1:8786")
+    run.add_argument("--fresh", action="store_true", help="drop the stored cells first")
+    run.add_argument("--force", action="store_true", help="add to stored cells of other code, data or seed")
+    run.add_argument("--quiet", action="store_true", help="no progress bar, no table at the end")
+
+    data = groups.add_parser("data", help="the datasets").add_subparsers(required=True)
+    command(data, "list", _data_list, "the datasets, and which of them are on this machine")
+    check = command(data, "check", _data_check, "read datasets and check them against the registry")
+    check.add_argument("names", nargs="*", metavar="name", help="default: all")
+    check.add_argument("--download", action="store_true", help="download what is missing")
+    return parser
+
+
+def main(argv=None):
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 after an error, which is printed in one line.
+
+    Examples
+    --------
+    >>> from okbook.cli import main
+    >>> main(["data", "check", "digits"])
+    digits           all      b465d8bafd939e73  as published
+    0
+    """
+    args = _parser().parse_args(argv)
+    from okbook.datasets import DatasetDamaged, DatasetNotFound
+    from okbook.tables import TableError
+
+    try:
+        return args.do(args) or 0
+    except (DatasetNotFound, DatasetDamaged, TableError) as error:
+        print(f"okbook: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("okbook: interrupted; finished cells are stored, and the same command goes on", file=sys.stderr)
+        return 130
