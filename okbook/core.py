@@ -26,7 +26,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-# %% ../nbs/00_core.ipynb #6ec311c5
+# %% ../nbs/00_core.ipynb #7c66f77b
 class Kernel(BaseEstimator):
     r"""Base of all kernels: a function that is a scalar product in a feature space.
 
@@ -37,6 +37,17 @@ class Kernel(BaseEstimator):
     Notes
     -----
     Derived in :ref:`ch-core`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.core import Kernel
+    >>> class Brownian(Kernel):
+    ...     def _gram(self, A, B):
+    ...         return np.minimum(A, B.T)
+    >>> Brownian().gram([1.0, 3.0])
+    array([[1., 1.],
+           [1., 3.]])
     """
 
     _proved_psd = True  # every Gram matrix is positive semi-definite by a theorem: no need to look
@@ -1437,7 +1448,7 @@ class _FitsOutputs:
 
 _CANDIDATES = "candidates must be 'support', 'train' or a sequence of outputs: "
 
-# %% ../nbs/00_core.ipynb #393b51a6
+# %% ../nbs/00_core.ipynb #5a3b8461
 class _DescribesOutputs(_FitsOutputs):
     """First turn, continued: a Gram matrix in the place of outputs; classes; numbers of columns."""
 
@@ -1460,7 +1471,7 @@ class _DescribesOutputs(_FitsOutputs):
         if isinstance(self.kernel_, DiracKernel):
             self.classes_, self._y_codes = np.unique(self.outputs_, return_inverse=True)
             if len(self.classes_) < 2:
-                raise ValueError(f"A classifier needs at least two classes: y has one class, {self.classes_[0]!r}.")
+                raise ValueError(f"A classifier needs at least two classes: y has one class, {self.classes_.tolist()}.")
         elif isinstance(self.outputs_, np.ndarray) and self.outputs_.dtype.kind == "f":
             self.n_outputs_ = 1 if self._y_1d else self.outputs_.shape[1]
         if self.kernel_ is not None and not self.kernel_._proved_psd:
