@@ -16,7 +16,7 @@ os.environ.setdefault("MPLBACKEND", "agg")
 def dask_scheduler():
     "The address of a Dask cluster of two worker processes on this machine."
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options) as cluster:
         yield cluster.scheduler_address
 

@@ -48,6 +48,13 @@ TOO_WIDE = """() => {
   return [document.documentElement.scrollWidth + ' > ' + width, ...out.slice(0, 5)];
 }"""
 
+# Formulas that begin left of their box, where no scrolling leads.
+CUT_OFF = """() => [...document.querySelectorAll('.math')].flatMap(e => {
+  const svg = e.querySelector('mjx-container > svg');
+  if (!svg || !svg.getBoundingClientRect().width) return [];
+  return svg.getBoundingClientRect().left < e.getBoundingClientRect().left - 1 ? [e.textContent.slice(0, 80)] : [];
+})"""
+
 # Mathematics that MathJax did not set, or set as an error.
 RAW_TEX = """() => {
   const out = [];
@@ -132,6 +139,7 @@ def visit(context, address, page):
     width = tab.viewport_size["width"]
     wrong += [f"raw TeX: {text}" for text in tab.evaluate(RAW_TEX)]
     wrong += [f"wider than {width} pixels: {text}" for text in tab.evaluate(TOO_WIDE)]
+    wrong += [f"cut off at the left: {text}" for text in tab.evaluate(CUT_OFF)]
     tab.close()
     return wrong
 
