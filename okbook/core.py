@@ -10,7 +10,7 @@ __all__ = ['Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKern
            'OutputKernelMixin', 'OutputKernelKNN', 'roc_auc', 'pr_auc', 'vertical_roc', 'macro_f1', 'mean_mcc',
            'StratifiedOrderFold', 'repeated_holdout', 'labelled_draws']
 
-# %% ../nbs/00_core.ipynb #c0cbb3ce
+# %% ../nbs/00_core.ipynb #8ed44b3b
 import numbers
 
 import numba as nb
@@ -19,14 +19,14 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import auc, precision_recall_curve, roc_curve
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.model_selection import BaseCrossValidator, ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import ClassifierTags, RegressorTags, check_array, check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-# %% ../nbs/00_core.ipynb #7c66f77b
+# %% ../nbs/00_core.ipynb #cb0923c0
 class Kernel(BaseEstimator):
     r"""Base of all kernels: a function that is a scalar product in a feature space.
 
@@ -137,9 +137,12 @@ class Kernel(BaseEstimator):
 
     def _prepare(self, Y):
         """Vectors as the rows of a float matrix."""
-        Y = np.asarray(Y)
-        Y = Y if Y.dtype in (np.float32, np.float64) else Y.astype(np.float64)
+        Y = np.asarray(Y, dtype=np.float64)
         return Y[:, None] if Y.ndim == 1 else Y
+
+    def _gram(self, A, B):
+        """Gram matrix of prepared outputs: what a kernel must define."""
+        raise NotImplementedError(f"{type(self).__name__} must define _gram(A, B).")
 
     def _diag(self, A):
         """Diagonal by small blocks of the Gram matrix."""
@@ -235,7 +238,21 @@ class PolynomialKernel(Kernel):
     def _diag(self, A):
         return self._power(_row_norms(A), A.shape[1])
 
-# %% ../nbs/00_core.ipynb #b86c5532
+# %% ../nbs/00_core.ipynb #7d5dc454
+def _squared_gaps(A, B):
+    """Squared distances between the rows of two matrices; exactly symmetric, with zeros, if they are one."""
+    same, origin = B is A, B.mean(axis=0)
+    A = A - origin
+    B = A if same else B - origin
+    D, a, b = A @ B.T, _row_norms(A), _row_norms(B)
+    D *= -2.0
+    for rows in range(0, len(A), 256):
+        D[rows : rows + 256] += a[rows : rows + 256, None] + b[None, :]
+    if same:
+        np.fill_diagonal(D, 0.0)
+    return np.maximum(D, 0.0, out=D)
+
+# %% ../nbs/00_core.ipynb #0bc8f26d
 class RBFKernel(Kernel):
     r"""RBF (Gaussian) kernel :math:`k(y, y') = \exp(-\|y - y'\|^2 / 2\sigma^2) = \exp(-\gamma\|y - y'\|^2)`.
 
@@ -277,7 +294,7 @@ class RBFKernel(Kernel):
         return 1.0 / n_columns if self.gamma is None else self.gamma
 
     def _gram(self, A, B):
-        K = euclidean_distances(A, None if B is A else B, squared=True)
+        K = _squared_gaps(A, B)
         K *= -self._rate(A.shape[1])
         return np.exp(K, out=K)
 
@@ -1351,7 +1368,7 @@ def feature_space_losses(W, K, K_cross, diag):
         cross = np.einsum("ij,ij->i", W, K_cross)
     return np.maximum(norms - 2.0 * cross + np.asarray(diag), 0.0)
 
-# %% ../nbs/00_core.ipynb #773be4c2
+# %% ../nbs/00_core.ipynb #173bc0af
 def feature_space_variance(kernel, y, sample_weight=None):
     r"""Mean squared distance of outputs to their mean in feature space.
 
@@ -1385,8 +1402,11 @@ def feature_space_variance(kernel, y, sample_weight=None):
     w = w / w.sum()
     if hasattr(kernel, "features") and not isinstance(kernel, DiracKernel):
         Phi = kernel.features(y)
+        Phi = Phi - Phi[0]  # the same for all outputs: exactly zero
         return float(w @ _row_norms(Phi - w @ Phi))
-    return float(max(w @ kernel.diag(y) - w @ kernel.gram(y) @ w, 0.0))
+    square = w @ kernel.diag(y)
+    variance = square - w @ kernel.gram(y) @ w
+    return float(variance) if variance > 1e-13 * square else 0.0
 
 # %% ../nbs/00_core.ipynb #7119f861
 class _TrainingGram:
@@ -1694,7 +1714,7 @@ class _PredictsGram(_Predicts):
             )
         return y, np.asarray(diag, dtype=float)
 
-# %% ../nbs/00_core.ipynb #d0d1fea1
+# %% ../nbs/00_core.ipynb #8cff6889
 class OutputKernelMixin(_PredictsGram):
     r"""The shared predictor :math:`\hat\phi(x) = \sum_i w_i(x) \phi(y_i)`: all that follows from the weights.
 
@@ -1809,9 +1829,11 @@ class OutputKernelMixin(_PredictsGram):
             raise ValueError("A Gram matrix alone gives no score: use loss(X, cross_gram, diag=...).")
         if isinstance(self.kernel_, DiracKernel):
             return float(np.average(self.predict(X) == self.kernel_.check(y), weights=sample_weight))
-        loss = self.loss(X, y, sample_weight)
-        spread = feature_space_variance(self.kernel_, self.kernel_.check(y), sample_weight)
-        return 1.0 - loss / spread if spread > 0 else float(loss <= 0)
+        loss, y = self.loss(X, y, sample_weight), self.kernel_.check(y)
+        spread = feature_space_variance(self.kernel_, y, sample_weight)
+        if spread > 0:
+            return 1.0 - loss / spread
+        return float(loss <= 1e-12 * self.kernel_.diag(y).mean())
 
     def __sklearn_tags__(self):
         """A classifier for the Dirac kernel, otherwise a regressor."""
