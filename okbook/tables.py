@@ -7,7 +7,7 @@ __all__ = ['HEADER', 'Key', 'Table', 'TableError', 'CellError', 'TableDamaged', 
            'read_run', 'TableMixed', 'run', 'table_folder', 'read_paper', 'compare', 'to_markdown', 'show',
            'SliceMismatch', 'check_slice', 'TableUnknown', 'find_tables', 'find']
 
-# %% ../nbs/91_tables.ipynb #cd268ddb
+# %% ../nbs/91_tables.ipynb #86309162
 import ast
 import contextlib
 import csv
@@ -36,7 +36,7 @@ from tqdm import tqdm
 
 from . import datasets
 
-# %% ../nbs/91_tables.ipynb #6385aa39
+# %% ../nbs/91_tables.ipynb #f61faf3c
 class Key(NamedTuple):
     """The address of a cell.
 
@@ -63,7 +63,7 @@ class Key(NamedTuple):
     def __str__(self):
         return f"{self.row}, {self.column}, repeat {self.repeat}"
 
-# %% ../nbs/91_tables.ipynb #53b96909
+# %% ../nbs/91_tables.ipynb #f28e5ce1
 @dataclass(frozen=True)
 class Table:
     """A table of a source: its cells and the function that computes one.
@@ -153,7 +153,7 @@ class Table:
         """
         keys = [Key(*key) for key in keys]
         if strangers := set(keys) - set(self.keys()):
-            raise ValueError(f"table {self.id!r} has no cell {sorted(strangers)[0]}")
+            raise ValueError(f"table {self.id!r} has no cell {min(strangers)}")
         return keys
 
     def seed_of(self, key):
@@ -172,7 +172,7 @@ class Table:
         text = json.dumps([self.seed, self.id, *key])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
-# %% ../nbs/91_tables.ipynb #a754ff79
+# %% ../nbs/91_tables.ipynb #ab1aabd7
 class TableError(RuntimeError):
     """What can go wrong with a table; its subclasses say what did."""
 
@@ -193,7 +193,7 @@ def _compute(table, key):
         raise CellError(f"table {table.id!r}: cell ({key}) gave {value}: expected a finite number")
     return key, value, time.perf_counter() - start
 
-# %% ../nbs/91_tables.ipynb #433d595a
+# %% ../nbs/91_tables.ipynb #f70e34b5
 HEADER = ["row", "column", "repeat", "value", "seconds"]
 
 
@@ -207,7 +207,7 @@ def _line(fields):
     csv.writer(text, lineterminator="\n").writerow(fields)
     return text.getvalue().encode()
 
-# %% ../nbs/91_tables.ipynb #acf8afb0
+# %% ../nbs/91_tables.ipynb #3d5f88bf
 def read_cells(folder):
     """Read the stored cells of a table.
 
@@ -248,7 +248,7 @@ def read_cells(folder):
         cells[key] = cell
     return cells
 
-# %% ../nbs/91_tables.ipynb #2f36088d
+# %% ../nbs/91_tables.ipynb #949d5c39
 @contextlib.contextmanager
 def _appender(folder):
     "A function that appends one finished cell to `ours.csv` and returns when it is on the disk."
@@ -266,7 +266,7 @@ def _appender(folder):
             append(*HEADER)
         yield lambda key, value, seconds: append(*key, repr(value), f"{seconds:.3f}")
 
-# %% ../nbs/91_tables.ipynb #bc1fb7a9
+# %% ../nbs/91_tables.ipynb #272660be
 class TableBusy(TableError):
     """Another run is at work on the same folder."""
 
@@ -287,7 +287,7 @@ def _locked(folder):
             raise TableBusy(f"another run is at work on {folder}: wait for it, or give another folder") from None
         yield
 
-# %% ../nbs/91_tables.ipynb #7a658afb
+# %% ../nbs/91_tables.ipynb #b0ba3dbc
 def _modules_behind(function):
     "The module of a function and the modules of okbook it draws on, but for this one."
     names, todo = set(), [function.__module__]
@@ -302,7 +302,7 @@ def _modules_behind(function):
                 todo.append(origin)
     return sorted(names)
 
-# %% ../nbs/91_tables.ipynb #ee2a1468
+# %% ../nbs/91_tables.ipynb #a84ade2b
 def _bare(source):
     "Source code without comments, layout and docstrings."
     tree = ast.parse(textwrap.dedent(source))
@@ -312,7 +312,7 @@ def _bare(source):
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
 
-# %% ../nbs/91_tables.ipynb #25723708
+# %% ../nbs/91_tables.ipynb #4800f1cc
 def code_fingerprint(function):
     """Hash the code that computes a cell.
 
@@ -343,7 +343,7 @@ def code_fingerprint(function):
         digest.update(_bare(source).encode())
     return digest.hexdigest()[:16]
 
-# %% ../nbs/91_tables.ipynb #17b082de
+# %% ../nbs/91_tables.ipynb #cf2979d4
 def _identity(table):
     "What the cells of a table depend on."
     return {
@@ -363,7 +363,7 @@ def _circumstances():
     versions = {"python": platform.python_version()} | {name: version(name) for name in packages}
     return {"versions": versions, "machine": {"cpus": os.cpu_count(), "model": model}}
 
-# %% ../nbs/91_tables.ipynb #670187a7
+# %% ../nbs/91_tables.ipynb #2284ff34
 def _replace(path, content):
     "Write a file such that a reader finds the old one or the new one, whole."
     draft = path.with_name(f".{path.name}.draft")
@@ -396,7 +396,7 @@ def read_run(folder):
     path = Path(folder) / "run.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"table": None, "runs": []}
 
-# %% ../nbs/91_tables.ipynb #aa34f3f0
+# %% ../nbs/91_tables.ipynb #d295d829
 class TableMixed(TableError):
     """Stored cells come from another seed, other data or other code than the run that would join them."""
 
@@ -413,26 +413,42 @@ def _refuse_mixture(folder, identity):
             "Start afresh (--fresh, fresh=True: stored cells are dropped) or keep them knowingly (--force, force=True)"
         )
 
-# %% ../nbs/91_tables.ipynb #734a3bbb
+# %% ../nbs/91_tables.ipynb #e5a9eb50
 @contextlib.contextmanager
-def _workers(n_jobs, backend, scheduler):
+def _workers(table, n_jobs, backend, scheduler):
     "A joblib.Parallel that yields results as they come, one cell a task."
     with contextlib.ExitStack() as stack:
         options = {}
         if scheduler is not None or backend == "dask":
-            try:
-                from distributed import Client
-            except ImportError:
-                raise ImportError("the backend 'dask' needs distributed: pip install 'okbook[dask]'") from None
+            options["client"] = stack.enter_context(_cluster(table, scheduler))
             backend, n_jobs = "dask", -1
-            if scheduler is not None:
-                options["client"] = stack.enter_context(Client(scheduler, set_as_default=False))
         if backend is not None:
             stack.enter_context(joblib.parallel_config(backend, n_jobs=n_jobs, **options))
         stack.enter_context(threadpool_limits(1))
         yield joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
 
-# %% ../nbs/91_tables.ipynb #cb4d386f
+# %% ../nbs/91_tables.ipynb #978ef273
+@contextlib.contextmanager
+def _cluster(table, scheduler):
+    "A client of the Dask cluster at an address, or of the current one, whose workers have the code of the table."
+    try:
+        from distributed import Client, get_client
+    except ImportError:
+        raise TableError("the backend 'dask' needs distributed: pip install 'okbook[dask]'") from None
+    here = code_fingerprint(table.compute)
+    with contextlib.ExitStack() as stack:
+        try:
+            client = stack.enter_context(Client(scheduler, set_as_default=False)) if scheduler else get_client()
+        except (OSError, ValueError) as error:
+            raise TableError(f"no Dask scheduler at {scheduler or 'hand (give its address)'}: {error}") from error
+        for worker, there in client.run(code_fingerprint, table.compute, on_error="return").items():
+            if isinstance(there, Exception):
+                raise TableError(f"the Dask worker {worker} cannot import the lab of table {table.id!r}: {there}")
+            if there != here:
+                raise TableMixed(f"the Dask worker {worker} has code {there} for table {table.id!r}, here it is {here}")
+        yield client
+
+# %% ../nbs/91_tables.ipynb #19c8c17a
 def run(
     table,
     folder=None,
@@ -508,7 +524,7 @@ def run(
         todo = [key for key in table.known(table.keys() if keys is None else keys) if key not in stored]
         if todo:
             with _recorded(folder, table.id, identity | {"n_jobs": n_jobs, "backend": backend}) as record:
-                with _workers(n_jobs, backend, scheduler) as parallel, _appender(folder) as append:
+                with _workers(table, n_jobs, backend, scheduler) as parallel, _appender(folder) as append:
                     results = parallel(joblib.delayed(_compute)(table, key) for key in todo)
                     bar = dict(desc=table.id, unit="cell", initial=len(stored), total=len(stored) + len(todo))
                     for key, value, seconds in tqdm(results, **bar, disable=not progress):
@@ -517,7 +533,7 @@ def run(
             _tidy(folder, table)
         return read_cells(folder)
 
-# %% ../nbs/91_tables.ipynb #597c18d9
+# %% ../nbs/91_tables.ipynb #4ad26e7b
 @contextlib.contextmanager
 def _recorded(folder, table_id, entry):
     "Record a run in `run.json`, first as begun, then as ended."
@@ -543,7 +559,7 @@ def _tidy(folder, table):
     lines = [_line(HEADER)] + [_line([*key, repr(value), f"{seconds:.3f}"]) for key, (value, seconds) in cells]
     _replace(folder / "ours.csv", b"".join(lines))
 
-# %% ../nbs/91_tables.ipynb #66b9fba4
+# %% ../nbs/91_tables.ipynb #e0e03607
 def table_folder(table_id):
     """Find the folder of a table.
 
@@ -569,7 +585,7 @@ def table_folder(table_id):
             return folder / "tables" / table_id
     return here / "tables" / table_id
 
-# %% ../nbs/91_tables.ipynb #2c4c873b
+# %% ../nbs/91_tables.ipynb #3889873f
 def read_paper(folder):
     """Read what the source prints.
 
@@ -598,10 +614,10 @@ def read_paper(folder):
             for line in csv.DictReader(stream)
         }
 
-# %% ../nbs/91_tables.ipynb #df5497b7
+# %% ../nbs/91_tables.ipynb #c0576c0e
 def _mark(difference, sd, done, repeats):
     "How our value stands to the printed one, in words."
-    if done < repeats:
+    if done < max(repeats, 1):
         return f"{done} of {repeats} run" if done else "not run"
     if math.isnan(difference):
         return "not printed"
@@ -610,7 +626,7 @@ def _mark(difference, sd, done, repeats):
     distance = abs(difference)
     return "inside 1 sd" if distance <= sd else "inside 2 sd" if distance <= 2 * sd else "outside"
 
-# %% ../nbs/91_tables.ipynb #6dae3b5e
+# %% ../nbs/91_tables.ipynb #6e8d024b
 def compare(table, folder=None):
     """Set the printed values beside ours.
 
@@ -649,7 +665,7 @@ def compare(table, folder=None):
     names = ["row", "column", "paper", "paper_sd", "ours", "ours_sd", "difference", "mark"]
     return pd.DataFrame(lines, columns=names)
 
-# %% ../nbs/91_tables.ipynb #79d9d03f
+# %% ../nbs/91_tables.ipynb #fa79e587
 def to_markdown(comparison, digits=4):
     """Render a comparison as a Markdown table.
 
@@ -689,7 +705,7 @@ def to_markdown(comparison, digits=4):
         above = row
     return "\n".join(lines)
 
-# %% ../nbs/91_tables.ipynb #3946631a
+# %% ../nbs/91_tables.ipynb #b92e74cb
 def show(table, folder=None):
     """Render the stored table beside the printed one, with its provenance.
 
@@ -724,7 +740,7 @@ def show(table, folder=None):
         lines.append(f"Run: {seconds} on {machine}; {versions}; seed {entry['seed']}; data: {data or 'none'}.")
     return "\n\n".join([to_markdown(compare(table, folder), table.digits), *lines])
 
-# %% ../nbs/91_tables.ipynb #7ca90333
+# %% ../nbs/91_tables.ipynb #2a2cc799
 class SliceMismatch(TableError):
     """A cell computed again differs from the stored one."""
 
@@ -775,7 +791,7 @@ def check_slice(table, folder=None, rtol=1e-6):
         raise SliceMismatch(f"table {table.id!r}: " + ("; ".join(wrong) or "it names no slice to check"))
     return pairs
 
-# %% ../nbs/91_tables.ipynb #fc9abb6d
+# %% ../nbs/91_tables.ipynb #5a30d5e0
 class TableUnknown(TableError):
     """No lab has a table of this id."""
 
@@ -805,7 +821,7 @@ def find_tables():
             found[table.id] = table
     return found
 
-# %% ../nbs/91_tables.ipynb #774c0bd6
+# %% ../nbs/91_tables.ipynb #c6f37224
 def find(table_id):
     """Find a table by its id.
 
