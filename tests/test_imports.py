@@ -40,9 +40,9 @@ def imported(path, module):
 
 def may_import(importer, target):
     "Whether a module of notebook `importer` may import one of notebook `target`."
-    if importer == target:
-        return True
     here, there = importer[:2], target[:2]
+    if here == there:  # a private module of the same chapter
+        return True
     if here.startswith("0"):  # a chapter: core and earlier chapters
         return there.startswith("0") and there < here
     if here.startswith("9"):  # an appendix: core and earlier appendices
