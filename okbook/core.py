@@ -26,8 +26,30 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-# %% ../nbs/00_core.ipynb #cb0923c0
-class Kernel(BaseEstimator):
+# %% ../nbs/00_core.ipynb #64788e23
+class _KernelParts(BaseEstimator):
+    """What a kernel defines: ``_gram``, and the rest where the default will not do."""
+
+    _proved_psd = True  # every Gram matrix is positive semi-definite by a theorem: no need to look
+
+    def _check_params(self):
+        """Refuse parameters with which this would be no kernel."""
+
+    def _prepare(self, Y):
+        """Vectors as the rows of a float matrix."""
+        Y = np.asarray(Y, dtype=np.float64)
+        return Y[:, None] if Y.ndim == 1 else Y
+
+    def _gram(self, A, B):
+        """Gram matrix of prepared outputs."""
+        raise NotImplementedError(f"{type(self).__name__} must define _gram(A, B).")
+
+    def _diag(self, A):
+        """Diagonal by small blocks of the Gram matrix."""
+        return np.concatenate([self._gram(b, b).diagonal() for b in (A[i : i + 32] for i in range(0, len(A), 32))])
+
+# %% ../nbs/00_core.ipynb #5e309be0
+class Kernel(_KernelParts):
     r"""Base of all kernels: a function that is a scalar product in a feature space.
 
     A kernel is a symmetric function with :math:`k(y, y') = \langle\phi(y), \phi(y')\rangle` (eq-ok3-10).
@@ -50,8 +72,6 @@ class Kernel(BaseEstimator):
            [1., 3.]])
     """
 
-    _proved_psd = True  # every Gram matrix is positive semi-definite by a theorem: no need to look
-
     def fit(self, Y=None):
         """Learn what the kernel needs from training outputs; most kernels only check their parameters.
 
@@ -69,7 +89,7 @@ class Kernel(BaseEstimator):
         return self
 
     def check(self, Y, name="y"):
-        """Refuse what the kernel is not defined on.
+        """Refuse outputs that the kernel is not defined on.
 
         Parameters
         ----------
@@ -131,22 +151,6 @@ class Kernel(BaseEstimator):
     def __call__(self, Y1, Y2=None):
         """Gram matrix: the same as ``gram``."""
         return self.gram(Y1, Y2)
-
-    def _check_params(self):
-        """Refuse parameters with which this would be no kernel."""
-
-    def _prepare(self, Y):
-        """Vectors as the rows of a float matrix."""
-        Y = np.asarray(Y, dtype=np.float64)
-        return Y[:, None] if Y.ndim == 1 else Y
-
-    def _gram(self, A, B):
-        """Gram matrix of prepared outputs: what a kernel must define."""
-        raise NotImplementedError(f"{type(self).__name__} must define _gram(A, B).")
-
-    def _diag(self, A):
-        """Diagonal by small blocks of the Gram matrix."""
-        return np.concatenate([self._gram(b, b).diagonal() for b in (A[i : i + 32] for i in range(0, len(A), 32))])
 
 # %% ../nbs/00_core.ipynb #595a6b71
 def _row_norms(A):
@@ -571,8 +575,51 @@ def _check_symmetric(K, name, rtol=1e-5, step=256):
                 f"and entry ({b + i}, {a + i}) is {cols[a, b]:.6g}."
             )
 
-# %% ../nbs/00_core.ipynb #94014ab3
-class GramKernel(Kernel):
+# %% ../nbs/00_core.ipynb #031eea56
+class _IndexKernel(Kernel):
+    """Kernel over the indices of a matrix, ``K_``, which ``fit`` sets."""
+
+    def _matrix(self):
+        return self.K_ if hasattr(self, "K_") else self.fit().K_
+
+    def check(self, Y, name="y"):
+        """Refuse what is not a vector of indices into the matrix.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n,)
+            Indices.
+        name : str, default="y"
+            What to call them in an error.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The indices.
+        """
+        Y, n = np.asarray(Y), len(self._matrix())
+        if Y.ndim != 1 or Y.dtype.kind not in "iu":
+            raise ValueError(
+                f"A kernel over indices wants a vector of integers, such as np.arange({n}), for {name}: "
+                f"got shape {Y.shape} and type {Y.dtype}."
+            )
+        if Y.size and (Y.min() < 0 or Y.max() >= n):
+            raise ValueError(f"{name} must index a Gram matrix of shape ({n}, {n}): got {Y.min()} to {Y.max()}.")
+        return Y
+
+    def _prepare(self, Y):
+        return np.asarray(Y)
+
+    def _gram(self, A, B):
+        K = self._matrix()
+        whole = all(np.array_equal(Y, np.arange(len(K))) for Y in ([A] if B is A else [A, B]))
+        return K if whole else K[np.ix_(A, B)]
+
+    def _diag(self, A):
+        return self._matrix().diagonal()[A]
+
+# %% ../nbs/00_core.ipynb #2accacf0
+class GramKernel(_IndexKernel):
     """Kernel over the indices 0 to n - 1, given by its Gram matrix.
 
     Use it with ``y=np.arange(n)``: scikit-learn may then slice ``y`` as it likes.
@@ -581,6 +628,11 @@ class GramKernel(Kernel):
     ----------
     K : ndarray of shape (n, n)
         The Gram matrix. In float32 or float64 it is never copied, and clones share it.
+
+    Attributes
+    ----------
+    K_ : ndarray of shape (n, n)
+        The matrix, checked.
 
     Raises
     ------
@@ -622,49 +674,6 @@ class GramKernel(Kernel):
         """
         self.K_ = check_gram(self.K)
         return self
-
-    def _matrix(self):
-        if not hasattr(self, "K_"):
-            self.fit()
-        return self.K_
-
-    def check(self, Y, name="y"):
-        """Refuse what is not a vector of indices into the matrix.
-
-        Parameters
-        ----------
-        Y : array-like of shape (n,)
-            Indices.
-        name : str, default="y"
-            What to call them in an error.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The indices.
-        """
-        Y, n = np.asarray(Y), len(self._matrix())
-        if Y.ndim != 1 or Y.dtype.kind not in "iu":
-            raise ValueError(
-                f"A kernel over indices wants a vector of integers, such as np.arange({n}), for {name}: "
-                f"got shape {Y.shape} and type {Y.dtype}."
-            )
-        if Y.size and (Y.min() < 0 or Y.max() >= n):
-            raise ValueError(f"{name} must index a Gram matrix of shape ({n}, {n}): got {Y.min()} to {Y.max()}.")
-        return Y
-
-    def _prepare(self, Y):
-        return np.asarray(Y)
-
-    def _gram(self, A, B):
-        K = self._matrix()
-        everything = np.arange(len(K))
-        if np.array_equal(A, everything) and (B is A or np.array_equal(B, everything)):
-            return K
-        return K[np.ix_(A, B)]
-
-    def _diag(self, A):
-        return self._matrix().diagonal()[A]
 
 # %% ../nbs/00_core.ipynb #b487e2b1
 def graph_laplacian(A, normalized=False):
@@ -746,8 +755,8 @@ def diffusion_gram(A, beta=1.0):
     half = U * np.exp(-0.5 * beta * theta)
     return half @ half.T
 
-# %% ../nbs/00_core.ipynb #7b79753b
-class DiffusionKernel(GramKernel):
+# %% ../nbs/00_core.ipynb #3e9a64f4
+class DiffusionKernel(_IndexKernel):
     r"""Diffusion kernel over the nodes of a graph: :math:`K = \exp(-\beta L)`.
 
     Parameters
@@ -1426,13 +1435,7 @@ class _TrainingGram:
     def __getstate__(self):
         return {**self.__dict__, "kept": None}
 
-# %% ../nbs/00_core.ipynb #a4cf6ce6
-def _is_dirac(estimator):
-    """Whether the output kernel makes the estimator a classifier."""
-    kernel = estimator.output_kernel
-    return isinstance(kernel, DiracKernel) or (isinstance(kernel, str) and kernel == "dirac")
-
-
+# %% ../nbs/00_core.ipynb #672a886d
 class _FitsOutputs:
     """First turn: understand the outputs."""
 
@@ -1458,12 +1461,6 @@ class _FitsOutputs:
             )
         self._training_gram = _TrainingGram(self.kernel_, self.outputs_, given)
         self._describe_outputs()
-
-    @property
-    def gram_(self):
-        """Gram matrix of the training outputs, of shape (n, n); computed on first use and kept."""
-        check_is_fitted(self)
-        return self._training_gram.value()
 
 
 _CANDIDATES = "candidates must be 'support', 'train' or a sequence of outputs: "
@@ -1497,9 +1494,43 @@ class _DescribesOutputs(_FitsOutputs):
         if self.kernel_ is not None and not self.kernel_._proved_psd:
             self._training_gram.value()
 
-# %% ../nbs/00_core.ipynb #9d3a0542
-class _Decodes(_DescribesOutputs):
-    """Second turn: from weights to candidates."""
+# %% ../nbs/00_core.ipynb #c4b7b447
+class _Weighs(_DescribesOutputs):
+    """Second turn: the weights."""
+
+    @property
+    def gram_(self):
+        """Gram matrix of the training outputs, of shape (n, n); computed on first use and kept."""
+        check_is_fitted(self)
+        return self._training_gram.value()
+
+    def weights(self, X):
+        """Weights of the training outputs in the prediction for each query: what an estimator must define.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        ndarray or CSR of shape (q, n)
+            One row a query, one column a training output.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define weights(X), of shape (n_queries, n_train).")
+
+    def _checked_weights(self, X):
+        """The weights as a CSR matrix or a dense one, a column for each training output."""
+        check_is_fitted(self)
+        W, n = self.weights(X), self._n_outputs_given
+        W = W.tocsr() if sp.issparse(W) else np.asarray(W)
+        if W.ndim != 2 or W.shape[1] != n:
+            raise ValueError(f"weights(X) must have {n} columns, one for each training output: got shape {W.shape}.")
+        return W
+
+# %% ../nbs/00_core.ipynb #b6885191
+class _Decodes(_Weighs):
+    """Third turn: from weights to candidates."""
 
     def decode(self, X, candidates=None):
         r"""Index of the candidate nearest to each prediction in feature space.
@@ -1533,14 +1564,6 @@ class _Decodes(_DescribesOutputs):
         W = self._checked_weights(X)
         return self._decode(W, self.candidates if candidates is None else candidates)[0]
 
-    def _checked_weights(self, X):
-        check_is_fitted(self)
-        W = self.weights(X)
-        W = W.tocsr() if sp.issparse(W) else np.asarray(W)
-        if W.ndim != 2 or W.shape[1] != self._n_outputs_given:
-            raise ValueError(f"weights(X) must have {self._n_outputs_given} columns, one a training output: {W.shape}.")
-        return W
-
     def _decode(self, W, candidates):
         """Indices of the nearest candidates, and the candidates."""
         if isinstance(candidates, str):
@@ -1564,13 +1587,20 @@ class _Decodes(_DescribesOutputs):
         kernel.K_ = kernel.K  # checked when it was given
         return kernel, np.arange(len(kernel.K))
 
-# %% ../nbs/00_core.ipynb #03ab5dc5
+# %% ../nbs/00_core.ipynb #c1a12e76
+def _is_dirac(estimator):
+    """Whether the output kernel makes the estimator a classifier."""
+    kernel = estimator.output_kernel
+    return isinstance(kernel, DiracKernel) or (isinstance(kernel, str) and kernel == "dirac")
+
+
 def _take(outputs, indices):
+    """Some of the outputs, an array of an array and a list of any other sequence."""
     return outputs[indices] if isinstance(outputs, np.ndarray) else [outputs[i] for i in indices]
 
-
+# %% ../nbs/00_core.ipynb #03dc6ce8
 class _Predicts(_Decodes):
-    """Third turn: from weights to outputs."""
+    """Fourth turn: from weights to outputs."""
 
     def predict(self, X, candidates=None):
         r"""Output predicted for each query.
@@ -1640,9 +1670,9 @@ class _Predicts(_Decodes):
         total = P.sum(axis=1, keepdims=True)
         return np.divide(P, total, out=np.full_like(P, 1.0 / P.shape[1]), where=total > 0)
 
-# %% ../nbs/00_core.ipynb #266159c7
+# %% ../nbs/00_core.ipynb #ea95dde3
 class _PredictsGram(_Predicts):
-    """Fourth turn: kernel values and losses."""
+    """Fifth turn: kernel values."""
 
     def predict_gram(self, X1, X2=None):
         r"""Predicted kernel between the outputs of queries, :math:`W_1 K W_2^\top`.
@@ -1669,6 +1699,10 @@ class _PredictsGram(_Predicts):
             Phi = self.kernel_.features(self.outputs_)
             return (W1 @ Phi) @ (W2 @ Phi).T
         return np.asarray(W2 @ np.asarray(W1 @ self.gram_).T).T
+
+# %% ../nbs/00_core.ipynb #26f4676c
+class _MeasuresLoss(_PredictsGram):
+    """Sixth turn: losses."""
 
     def losses(self, X, y, *, diag=None):
         r"""Loss of each query, :math:`\|\hat\phi(x) - \phi(y)\|^2`, without a pre-image.
@@ -1714,8 +1748,8 @@ class _PredictsGram(_Predicts):
             )
         return y, np.asarray(diag, dtype=float)
 
-# %% ../nbs/00_core.ipynb #8cff6889
-class OutputKernelMixin(_PredictsGram):
+# %% ../nbs/00_core.ipynb #793f1c6b
+class OutputKernelMixin(_MeasuresLoss):
     r"""The shared predictor :math:`\hat\phi(x) = \sum_i w_i(x) \phi(y_i)`: all that follows from the weights.
 
     An estimator inherits from it, before ``BaseEstimator``. Its constructor has the parameters ``output_kernel``,
@@ -1756,21 +1790,6 @@ class OutputKernelMixin(_PredictsGram):
     >>> Mean("dirac").fit(np.zeros((3, 1)), ["a", "b", "a"]).predict(np.zeros((1, 1)))
     array(['a'], dtype='<U1')
     """
-
-    def weights(self, X):
-        """Weights of the training outputs in the prediction for each query: what an estimator must define.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        ndarray or CSR of shape (q, n)
-            One row a query, one column a training output.
-        """
-        raise NotImplementedError(f"{type(self).__name__} must define weights(X), of shape (n_queries, n_train).")
 
     def loss(self, X, y, sample_weight=None, *, diag=None):
         r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a pre-image.
@@ -1846,8 +1865,41 @@ class OutputKernelMixin(_PredictsGram):
         tags.target_tags.multi_output = not dirac
         return tags
 
-# %% ../nbs/00_core.ipynb #04b38907
-class OutputKernelKNN(OutputKernelMixin, BaseEstimator):
+# %% ../nbs/00_core.ipynb #d60691f6
+class _InputKernelMixin:
+    """The other end: scalar products of queries with training inputs, in the space of ``input_kernel``."""
+
+    def _x_is_gram(self):
+        return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
+
+    def _fit_inputs(self, X):
+        """Keep the training inputs and their squared lengths; a Gram matrix is checked and not kept."""
+        self.input_kernel_ = self._X = None
+        if self._x_is_gram():
+            self._squares = check_gram(X, name="The Gram matrix X").diagonal().copy()
+            return
+        kernel = check_kernel("linear" if self.input_kernel is None else self.input_kernel, self.input_params)
+        self.input_kernel_, self._X = kernel.fit(X), X
+        self._squares = kernel.diag(X)
+
+    def _input_products(self, X):
+        return X if self._X is None else self.input_kernel_.gram(X, self._X)
+
+    def __sklearn_tags__(self):
+        """With a precomputed input kernel, scikit-learn must slice rows and columns of ``X``."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._x_is_gram()
+        return tags
+
+# %% ../nbs/00_core.ipynb #fad3376d
+def _equal_weights(chosen, n):
+    """CSR array whose rows spread the weight 1 evenly over the chosen columns."""
+    indices = np.sort(chosen, axis=1).ravel()
+    indptr = np.arange(0, len(indices) + 1, chosen.shape[1])
+    return sp.csr_array((np.full(len(indices), 1.0 / chosen.shape[1]), indices, indptr), shape=(len(chosen), n))
+
+# %% ../nbs/00_core.ipynb #e5a133c9
+class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Nearest neighbours with a kernel on the outputs, and one on the inputs.
 
     Predicts :math:`\hat\phi(x) = \frac1k \sum_{i \in N_k(x)} \phi(y_i)`, where :math:`N_k(x)` are the k training
@@ -1912,12 +1964,8 @@ class OutputKernelKNN(OutputKernelMixin, BaseEstimator):
         kernel_params=None,
         candidates="support",
     ):
-        self.n_neighbors = n_neighbors
-        self.input_kernel = input_kernel
-        self.input_params = input_params
-        self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
-        self.candidates = candidates
+        self.n_neighbors, self.input_kernel, self.input_params = n_neighbors, input_kernel, input_params
+        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
 
     def fit(self, X, y):
         """Keep the training inputs, and understand the outputs.
@@ -1947,13 +1995,7 @@ class OutputKernelKNN(OutputKernelMixin, BaseEstimator):
                 f"n_neighbors must be a whole number from 1 to the number of examples, n_samples={len(X)}: "
                 f"got {self.n_neighbors!r}."
             )
-        if self._x_is_gram():
-            self.input_kernel_ = self._X = None
-            self._squares = check_gram(X, name="The Gram matrix X").diagonal().copy()
-        else:
-            kernel = check_kernel("linear" if self.input_kernel is None else self.input_kernel, self.input_params)
-            self.input_kernel_, self._X = kernel.fit(X), X
-            self._squares = kernel.diag(X)
+        self._fit_inputs(X)
         return self
 
     def weights(self, X):
@@ -1971,22 +2013,11 @@ class OutputKernelKNN(OutputKernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        k, n, near = int(self.n_neighbors), len(self._squares), []
+        n, near = len(self._squares), []
         for rows in _blocks(len(X), n):
-            products = X[rows] if self._X is None else self.input_kernel_.gram(X[rows], self._X)
-            near.append(np.argsort(self._squares - 2.0 * products, axis=1, kind="stable")[:, :k])
-        indices = np.sort(np.concatenate(near), axis=1).ravel()
-        indptr = np.arange(0, len(indices) + 1, k)
-        return sp.csr_array((np.full(len(indices), 1.0 / k), indices, indptr), shape=(len(X), n))
-
-    def _x_is_gram(self):
-        return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
-
-    def __sklearn_tags__(self):
-        """With a precomputed input kernel, scikit-learn must slice rows and columns of ``X``."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._x_is_gram()
-        return tags
+            distances = self._squares - 2.0 * self._input_products(X[rows])
+            near.append(np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors])
+        return _equal_weights(np.concatenate(near), n)
 
 # %% ../nbs/00_core.ipynb #e98cdcde
 def _truth_and_scores(truth, scores, mask=None):

@@ -744,7 +744,7 @@ def test_bad_candidates():
 
 
 def test_bad_weights_of_an_estimator():
-    with pytest.raises(ValueError, match=r"must have 6 columns, one a training output: \(2, 5\)"):
+    with pytest.raises(ValueError, match=r"must have 6 columns, one for each training output: got shape \(2, 5\)"):
         Given().fit(X6, X6).predict(np.ones((2, 5)))
     with pytest.raises(NotImplementedError, match="must define weights"):
         OutputKernelMixin().weights(X6)
