@@ -98,13 +98,13 @@ def split_score(K, left, sample_weight=None):
         score -= share * gram_variance(K[np.ix_(side, side)], weight[side])
     return float(score)
 
-# %% ../nbs/01_trees.ipynb #c9a95334
+# %% ../nbs/01_trees.ipynb #7d6d8634
 class Tree(NamedTuple):
     """A grown tree, as flat arrays: nodes in depth-first order, the left child right after its parent.
 
     A node's training examples are the contiguous range ``samples[start:stop]``; memory is that of the nodes.
 
-    Attributes
+    Parameters
     ----------
     children_right : ndarray of shape (node_count,)
         Index of the right child; -1 for a leaf.
