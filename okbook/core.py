@@ -916,7 +916,7 @@ class FunctionKernel(Kernel):
             )
         return check_array(K, dtype=[np.float64, np.float32], input_name="the Gram matrix of the kernel")
 
-# %% ../nbs/00_core.ipynb #7f2e3ba6
+# %% ../nbs/00_core.ipynb #c14331ec
 _KERNELS = {
     "linear": LinearKernel,
     "rbf": RBFKernel,
@@ -966,9 +966,9 @@ def check_kernel(output_kernel, kernel_params=None):
         return clone(output_kernel)
     if callable(output_kernel):
         return FunctionKernel(output_kernel, params or None)
-    if output_kernel in _KERNELS:
+    if isinstance(output_kernel, str) and output_kernel in _KERNELS:
         return _KERNELS[output_kernel](**params)
-    if output_kernel in PAIRWISE_KERNEL_FUNCTIONS:
+    if isinstance(output_kernel, str) and output_kernel in PAIRWISE_KERNEL_FUNCTIONS:
         return PairwiseKernel(output_kernel, params or None)
     names = ", ".join(sorted({*_KERNELS, *PAIRWISE_KERNEL_FUNCTIONS, "precomputed", "diffusion"}))
     raise ValueError(f"Unknown kernel {output_kernel!r}: expected a kernel, a callable f(Y1, Y2), or one of {names}.")
@@ -1865,9 +1865,9 @@ class OutputKernelMixin(_MeasuresLoss):
         tags.target_tags.multi_output = not dirac
         return tags
 
-# %% ../nbs/00_core.ipynb #d60691f6
+# %% ../nbs/00_core.ipynb #267885f5
 class _InputKernelMixin:
-    """The other end: scalar products of queries with training inputs, in the space of ``input_kernel``."""
+    """The other end: distances between queries and training inputs, in the feature space of ``input_kernel``."""
 
     def _x_is_gram(self):
         return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
@@ -1882,8 +1882,10 @@ class _InputKernelMixin:
         self.input_kernel_, self._X = kernel.fit(X), X
         self._squares = kernel.diag(X)
 
-    def _input_products(self, X):
-        return X if self._X is None else self.input_kernel_.gram(X, self._X)
+    def _input_distances(self, X):
+        """Squared distances to the training inputs, up to a constant for each query."""
+        products = X if self._X is None else self.input_kernel_.gram(X, self._X)
+        return self._squares - 2.0 * products
 
     def __sklearn_tags__(self):
         """With a precomputed input kernel, scikit-learn must slice rows and columns of ``X``."""
@@ -1891,14 +1893,22 @@ class _InputKernelMixin:
         tags.input_tags.pairwise = self._x_is_gram()
         return tags
 
-# %% ../nbs/00_core.ipynb #fad3376d
+# %% ../nbs/00_core.ipynb #93ea7fc4
+def _check_neighbours(k, n):
+    """Refuse a number of neighbours that is none, or more than there are."""
+    if not isinstance(k, numbers.Integral) or not 1 <= k <= n:
+        raise ValueError(
+            f"n_neighbors must be a whole number from 1 to the number of examples, n_samples={n}: got {k!r}."
+        )
+
+
 def _equal_weights(chosen, n):
     """CSR array whose rows spread the weight 1 evenly over the chosen columns."""
     indices = np.sort(chosen, axis=1).ravel()
     indptr = np.arange(0, len(indices) + 1, chosen.shape[1])
     return sp.csr_array((np.full(len(indices), 1.0 / chosen.shape[1]), indices, indptr), shape=(len(chosen), n))
 
-# %% ../nbs/00_core.ipynb #e5a133c9
+# %% ../nbs/00_core.ipynb #a111f762
 class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Nearest neighbours with a kernel on the outputs, and one on the inputs.
 
@@ -1990,11 +2000,7 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._fit_outputs(y, n_samples=len(X))
-        if not isinstance(self.n_neighbors, numbers.Integral) or not 1 <= self.n_neighbors <= len(X):
-            raise ValueError(
-                f"n_neighbors must be a whole number from 1 to the number of examples, n_samples={len(X)}: "
-                f"got {self.n_neighbors!r}."
-            )
+        _check_neighbours(self.n_neighbors, len(X))
         self._fit_inputs(X)
         return self
 
@@ -2013,10 +2019,8 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        n, near = len(self._squares), []
-        for rows in _blocks(len(X), n):
-            distances = self._squares - 2.0 * self._input_products(X[rows])
-            near.append(np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors])
+        n, k = len(self._squares), self.n_neighbors
+        near = [np.argsort(self._input_distances(X[r]), axis=1, kind="stable")[:, :k] for r in _blocks(len(X), n)]
         return _equal_weights(np.concatenate(near), n)
 
 # %% ../nbs/00_core.ipynb #e98cdcde

@@ -656,6 +656,7 @@ def test_bad_gram_matrices(case, way):
         ({"output_kernel": "dirac"}, X6[:, 0], ValueError, "Unknown label type: continuous"),
         ({"output_kernel": "gauss"}, X6, ValueError, "Unknown kernel 'gauss': expected a kernel, a callable"),
         ({"output_kernel": 3}, X6, ValueError, "Unknown kernel 3"),
+        ({"output_kernel": ["rbf"]}, X6, ValueError, r"Unknown kernel \['rbf'\]"),
         ({"output_kernel": "rbf", "kernel_params": {"sigma": 1, "gamma": 1}}, X6, ValueError, "not both"),
         ({"output_kernel": "rbf", "kernel_params": {"sigma": 0}}, X6, ValueError, "sigma .* must be positive: got"),
         ({"output_kernel": "rbf", "kernel_params": {"width": 1}}, X6, TypeError, "width"),
