@@ -132,7 +132,7 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     keep = rank if n_components is None else min(rank, n_components)
     return U[:, :keep], eigenvalues[:keep]
 
-# %% ../nbs/02_rkhs.ipynb #0e8066f3
+# %% ../nbs/02_rkhs.ipynb #832a4f1e
 class KernelDependencyEstimation(OutputKernelMixin, BaseEstimator):
     r"""Ridge regression towards the feature space of an output kernel.
 
@@ -202,14 +202,9 @@ class KernelDependencyEstimation(OutputKernelMixin, BaseEstimator):
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel = input_kernel
-        self.input_params = input_params
-        self.alpha = alpha
-        self.n_components = n_components
-        self.center = center
-        self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
-        self.candidates = candidates
+        self.input_kernel, self.input_params, self.alpha = input_kernel, input_params, alpha
+        self.n_components, self.center = n_components, center
+        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
 
     def fit(self, X, y):
         """Fit the model.
@@ -235,7 +230,7 @@ class KernelDependencyEstimation(OutputKernelMixin, BaseEstimator):
         self._check_params()
         self._fit_outputs(y, n_samples=X.shape[0])
         if self._precomputed():
-            self.input_kernel_, self.X_, K = None, None, check_gram(X, name="X")
+            self.input_kernel_, self.X_, K = None, None, check_gram(X, name="The Gram matrix X")
         else:
             self.input_kernel_ = check_kernel(self.input_kernel, self.input_params).fit(X)
             self.X_, K = X, self.input_kernel_.gram(X)
@@ -257,8 +252,7 @@ class KernelDependencyEstimation(OutputKernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        K = X if self.X_ is None else self.input_kernel_.gram(X, self.X_)
-        W = K @ self.dual_coef_
+        W = (X if self.X_ is None else self.input_kernel_.gram(X, self.X_)) @ self.dual_coef_
         return W + 1.0 / W.shape[1] if self.center else W
 
     def _project(self, dual):

@@ -89,7 +89,7 @@ def digits_completion():
     digits = load_digits_halves("ok3")
     return Completion(digits.top, digits.bottom, digits.target, (4, 8), SIGMA / 2)
 
-# %% ../../nbs/11_image_completion.ipynb #95416fa7
+# %% ../../nbs/11_image_completion.ipynb #409b13a5
 def split(target, size, fold):
     """Split the examples of a task as in OK3: five stratified parts in the original order.
 
@@ -104,8 +104,10 @@ def split(target, size, fold):
 
     Returns
     -------
-    train, test : ndarray of int
-        Indices, ascending.
+    train : ndarray of int
+        Indices of the training part, ascending.
+    test : ndarray of int
+        Indices of the test part, ascending.
 
     Notes
     -----
