@@ -6,7 +6,7 @@
 __all__ = ['REGISTRY', 'PARSERS', 'fingerprint', 'describe', 'data_home', 'available', 'DatasetNotFound', 'DatasetDamaged',
            'read_part', 'first_of_each', 'description', 'load_usps', 'load_digits_halves', 'load_wdbc', 'check']
 
-# %% ../nbs/90_datasets.ipynb #855f257d
+# %% ../nbs/90_datasets.ipynb #afa2873f
 import gzip
 import hashlib
 import json
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-# %% ../nbs/90_datasets.ipynb #951d131f
+# %% ../nbs/90_datasets.ipynb #58ee1565
 def fingerprint(**arrays):
     """Hash named arrays by their values.
 
@@ -52,7 +52,7 @@ def fingerprint(**arrays):
         digest.update(_canonical_bytes(array))
     return digest.hexdigest()[:16]
 
-# %% ../nbs/90_datasets.ipynb #fb6e2b19
+# %% ../nbs/90_datasets.ipynb #fddf4b77
 def _canonical_bytes(array):
     "The values of an array as bytes, the same on every machine."
     if array.dtype.kind == "f":
@@ -61,10 +61,10 @@ def _canonical_bytes(array):
         return b"i" + array.astype("<i8").tobytes()
     return b"s" + json.dumps(array.tolist()).encode()
 
-# %% ../nbs/90_datasets.ipynb #88389017
+# %% ../nbs/90_datasets.ipynb #f1860590
 REGISTRY = json.loads(files("okbook").joinpath("registry.json").read_text(encoding="utf-8"))
 
-# %% ../nbs/90_datasets.ipynb #d6c8d8d5
+# %% ../nbs/90_datasets.ipynb #7aca03f1
 def describe(arrays):
     """Describe parsed arrays in the words of the registry.
 
@@ -91,7 +91,7 @@ def describe(arrays):
         seen["class_counts"] = dict(zip(labels.astype(str).tolist(), counts.tolist()))
     return seen | {"fingerprint": fingerprint(**arrays)}
 
-# %% ../nbs/90_datasets.ipynb #d4f4307f
+# %% ../nbs/90_datasets.ipynb #0998cca6
 def data_home():
     """Give the folder that should hold the data.
 
@@ -116,7 +116,7 @@ def _folders():
     chosen = os.environ.get("OKBOOK_DATA")
     return [Path(folder).expanduser() for folder in (chosen, pooch.os_cache("okbook")) if folder]
 
-# %% ../nbs/90_datasets.ipynb #f3d7dffa
+# %% ../nbs/90_datasets.ipynb #6468afe9
 def _find(name, file):
     "The path of a dataset's file on this machine, or None."
     for folder in _folders():
@@ -125,7 +125,7 @@ def _find(name, file):
                 return folder / name / candidate
     return None
 
-# %% ../nbs/90_datasets.ipynb #02aa5ce0
+# %% ../nbs/90_datasets.ipynb #7c68ae49
 def available(name):
     """Tell whether a dataset can be loaded without a download.
 
@@ -154,7 +154,7 @@ def _entry(name):
         raise ValueError(f"unknown dataset {name!r}: the registry has {', '.join(sorted(REGISTRY))}")
     return REGISTRY[name]
 
-# %% ../nbs/90_datasets.ipynb #1aa0b363
+# %% ../nbs/90_datasets.ipynb #49c5ac74
 class DatasetNotFound(FileNotFoundError):
     """A dataset's file is in none of the places where it is looked for."""
 
@@ -162,7 +162,7 @@ class DatasetNotFound(FileNotFoundError):
 class DatasetDamaged(ValueError):
     """A dataset's file was found, and does not hold what was published."""
 
-# %% ../nbs/90_datasets.ipynb #0b349ca3
+# %% ../nbs/90_datasets.ipynb #95c69c2d
 def _fetch(name, file, download=None):
     "The path of a dataset's file, downloaded if it must and may be."
     if found := _find(name, file):
@@ -182,7 +182,7 @@ def _fetch(name, file, download=None):
         f"{entry['published']}; get {entry['files'][file]['url']} and save it as {data_home() / name / file}"
     )
 
-# %% ../nbs/90_datasets.ipynb #0a20d839
+# %% ../nbs/90_datasets.ipynb #ed4a6d4a
 def _download(name, file):
     "Download one file of a dataset into the user's cache."
     import pooch
@@ -190,7 +190,7 @@ def _download(name, file):
     url = _entry(name)["files"][file]["url"]
     return Path(pooch.retrieve(url, known_hash=None, fname=file, path=_folders()[-1] / name))
 
-# %% ../nbs/90_datasets.ipynb #4e2aab7c
+# %% ../nbs/90_datasets.ipynb #6e80ca14
 def _numbers(path, delimiter=None):
     "Rows of numbers from a text file, gzipped or not, with or without a header line."
     read = gzip.open if path.suffix == ".gz" else open
@@ -204,7 +204,7 @@ def _numbers(path, delimiter=None):
         raise ValueError("the file has no rows")
     return np.loadtxt(lines, delimiter=delimiter, ndmin=2)
 
-# %% ../nbs/90_datasets.ipynb #332bddb9
+# %% ../nbs/90_datasets.ipynb #a2feb189
 def _usps(path):
     "A line of USPS is the digit, then 256 grey values."
     rows = _numbers(path)
@@ -229,7 +229,7 @@ def _wdbc(path):
 
 PARSERS = {"usps": _usps, "digits": _digits, "wdbc": _wdbc}
 
-# %% ../nbs/90_datasets.ipynb #8aab589d
+# %% ../nbs/90_datasets.ipynb #b36d10d5
 def read_part(name, part, download=None):
     """Read one part of a dataset, and check it against the registry.
 
@@ -269,7 +269,7 @@ def read_part(name, part, download=None):
         stamp = (path.stat().st_size, path.stat().st_mtime_ns)
     return {key: array.copy() for key, array in _read(name, part, path, stamp).items()}
 
-# %% ../nbs/90_datasets.ipynb #f4bfa545
+# %% ../nbs/90_datasets.ipynb #b65b58db
 @lru_cache(maxsize=8)
 def _read(name, part, path, stamp):
     "Parse and check a file; `stamp` (its size and date) makes a changed file be read again."
@@ -285,7 +285,7 @@ def _read(name, part, path, stamp):
             raise DatasetDamaged(f"{where}: expected {what} {expected.get(what)}, got {seen.get(what)}")
     return arrays
 
-# %% ../nbs/90_datasets.ipynb #47982a15
+# %% ../nbs/90_datasets.ipynb #03b867ce
 def first_of_each(target, n):
     """Find the first rows of every class.
 
@@ -310,7 +310,7 @@ def first_of_each(target, n):
     target = np.asarray(target)
     return np.sort(np.concatenate([np.flatnonzero(target == label)[:n] for label in np.unique(target)]))
 
-# %% ../nbs/90_datasets.ipynb #b2e080ed
+# %% ../nbs/90_datasets.ipynb #4b767ece
 def _images(name, arrays, subset):
     "A Bunch of square images, whole and in halves; subset `ok3` keeps the first 100 of each digit."
     if subset == "ok3":
@@ -328,7 +328,7 @@ def _images(name, arrays, subset):
         fingerprint=fingerprint(**arrays),
     )
 
-# %% ../nbs/90_datasets.ipynb #82ccca8c
+# %% ../nbs/90_datasets.ipynb #dac3d017
 def description(name):
     """Describe a dataset in Markdown, from its entry in the registry.
 
@@ -356,7 +356,7 @@ def description(name):
         lines.append(f"- Part `{part}`: {shapes}; fingerprint `{expected['fingerprint']}`")
     return "\n".join(lines + [f"- {note}" for note in entry["notes"]])
 
-# %% ../nbs/90_datasets.ipynb #abd4c57b
+# %% ../nbs/90_datasets.ipynb #7c6a1b71
 def load_usps(subset="ok3", download=None):
     """Load the USPS handwritten digits, 16 x 16 grey values in [-1, 1].
 
@@ -391,7 +391,7 @@ def load_usps(subset="ok3", download=None):
         raise ValueError(f"subset must be 'ok3', 'train' or 'test', got {subset!r}")
     return _images("usps", read_part("usps", "train" if subset == "ok3" else subset, download), subset)
 
-# %% ../nbs/90_datasets.ipynb #87d0bfba
+# %% ../nbs/90_datasets.ipynb #62d7737c
 def load_digits_halves(subset="ok3"):
     """Load scikit-learn's 8 x 8 digits in the form of :func:`load_usps`.
 
@@ -416,7 +416,7 @@ def load_digits_halves(subset="ok3"):
         raise ValueError(f"subset must be 'ok3' or 'all', got {subset!r}")
     return _images("digits", read_part("digits", "all"), subset)
 
-# %% ../nbs/90_datasets.ipynb #da826d21
+# %% ../nbs/90_datasets.ipynb #2e5cc914
 def load_wdbc():
     """Load the Wisconsin diagnostic breast cancer data that scikit-learn carries.
 
@@ -434,7 +434,7 @@ def load_wdbc():
     arrays = read_part("wdbc", "all")
     return Bunch(**arrays, DESCR=description("wdbc"), fingerprint=fingerprint(**arrays))
 
-# %% ../nbs/90_datasets.ipynb #0558683f
+# %% ../nbs/90_datasets.ipynb #fabf3e0e
 def check(name, download=None):
     """Read all parts of a dataset and check them against the registry.
 

@@ -7,7 +7,7 @@ __all__ = ['HEADER', 'Key', 'Table', 'TableError', 'CellError', 'TableDamaged', 
            'read_run', 'TableMixed', 'run', 'table_folder', 'read_paper', 'compare', 'to_markdown', 'show',
            'SliceMismatch', 'check_slice', 'TableUnknown', 'find_tables', 'find']
 
-# %% ../nbs/91_tables.ipynb #86309162
+# %% ../nbs/91_tables.ipynb #f4eb9b2e
 import ast
 import contextlib
 import csv
@@ -36,7 +36,7 @@ from tqdm import tqdm
 
 from . import datasets
 
-# %% ../nbs/91_tables.ipynb #f61faf3c
+# %% ../nbs/91_tables.ipynb #c000ac52
 class Key(NamedTuple):
     """The address of a cell.
 
@@ -63,7 +63,7 @@ class Key(NamedTuple):
     def __str__(self):
         return f"{self.row}, {self.column}, repeat {self.repeat}"
 
-# %% ../nbs/91_tables.ipynb #f28e5ce1
+# %% ../nbs/91_tables.ipynb #d0e3b75a
 @dataclass(frozen=True)
 class Table:
     """A table of a source: its cells and the function that computes one.
@@ -120,7 +120,7 @@ class Table:
         for name in [self.id, *self.rows, *self.columns]:
             if not (isinstance(name, str) and name and name.isprintable()):
                 raise ValueError(f"the id, rows and columns of a table must be printable strings, got {name!r}")
-        self.known(self.slice)
+        _known(self, self.slice)
 
     def keys(self):
         """List the keys of all cells.
@@ -132,29 +132,6 @@ class Table:
         """
         pairs = self.cells or [(row, column) for row in self.rows for column in self.columns]
         return [Key(row, column, repeat) for row, column in pairs for repeat in range(self.repeats)]
-
-    def known(self, keys):
-        """Check that keys belong to the table.
-
-        Parameters
-        ----------
-        keys : iterable of (row, column, repeat)
-            The keys to check.
-
-        Returns
-        -------
-        list of Key
-            The same keys.
-
-        Raises
-        ------
-        ValueError
-            If the table has no such cell.
-        """
-        keys = [Key(*key) for key in keys]
-        if strangers := set(keys) - set(self.keys()):
-            raise ValueError(f"table {self.id!r} has no cell {min(strangers)}")
-        return keys
 
     def seed_of(self, key):
         """Derive the seed of a cell from its key.
@@ -172,7 +149,15 @@ class Table:
         text = json.dumps([self.seed, self.id, *key])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
-# %% ../nbs/91_tables.ipynb #ab1aabd7
+# %% ../nbs/91_tables.ipynb #86537f3f
+def _known(table, keys):
+    "The keys, as keys; a ValueError if the table has no such cell."
+    keys = [Key(*key) for key in keys]
+    if strangers := set(keys) - set(table.keys()):
+        raise ValueError(f"table {table.id!r} has no cell {min(strangers)}")
+    return keys
+
+# %% ../nbs/91_tables.ipynb #04991077
 class TableError(RuntimeError):
     """What can go wrong with a table; its subclasses say what did."""
 
@@ -193,7 +178,7 @@ def _compute(table, key):
         raise CellError(f"table {table.id!r}: cell ({key}) gave {value}: expected a finite number")
     return key, value, time.perf_counter() - start
 
-# %% ../nbs/91_tables.ipynb #f70e34b5
+# %% ../nbs/91_tables.ipynb #3f9b46c0
 HEADER = ["row", "column", "repeat", "value", "seconds"]
 
 
@@ -207,7 +192,7 @@ def _line(fields):
     csv.writer(text, lineterminator="\n").writerow(fields)
     return text.getvalue().encode()
 
-# %% ../nbs/91_tables.ipynb #3d5f88bf
+# %% ../nbs/91_tables.ipynb #621c785b
 def read_cells(folder):
     """Read the stored cells of a table.
 
@@ -248,7 +233,7 @@ def read_cells(folder):
         cells[key] = cell
     return cells
 
-# %% ../nbs/91_tables.ipynb #949d5c39
+# %% ../nbs/91_tables.ipynb #f1013c6d
 @contextlib.contextmanager
 def _appender(folder):
     "A function that appends one finished cell to `ours.csv` and returns when it is on the disk."
@@ -266,7 +251,7 @@ def _appender(folder):
             append(*HEADER)
         yield lambda key, value, seconds: append(*key, repr(value), f"{seconds:.3f}")
 
-# %% ../nbs/91_tables.ipynb #272660be
+# %% ../nbs/91_tables.ipynb #7ec59965
 class TableBusy(TableError):
     """Another run is at work on the same folder."""
 
@@ -287,7 +272,7 @@ def _locked(folder):
             raise TableBusy(f"another run is at work on {folder}: wait for it, or give another folder") from None
         yield
 
-# %% ../nbs/91_tables.ipynb #b0ba3dbc
+# %% ../nbs/91_tables.ipynb #a7369d5a
 def _modules_behind(function):
     "The module of a function and the modules of okbook it draws on, but for this one."
     names, todo = set(), [function.__module__]
@@ -302,7 +287,7 @@ def _modules_behind(function):
                 todo.append(origin)
     return sorted(names)
 
-# %% ../nbs/91_tables.ipynb #a84ade2b
+# %% ../nbs/91_tables.ipynb #e7773694
 def _bare(source):
     "Source code without comments, layout and docstrings."
     tree = ast.parse(textwrap.dedent(source))
@@ -312,7 +297,7 @@ def _bare(source):
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
 
-# %% ../nbs/91_tables.ipynb #4800f1cc
+# %% ../nbs/91_tables.ipynb #66dd14e1
 def code_fingerprint(function):
     """Hash the code that computes a cell.
 
@@ -343,7 +328,7 @@ def code_fingerprint(function):
         digest.update(_bare(source).encode())
     return digest.hexdigest()[:16]
 
-# %% ../nbs/91_tables.ipynb #cf2979d4
+# %% ../nbs/91_tables.ipynb #f4844bd7
 def _identity(table):
     "What the cells of a table depend on."
     return {
@@ -363,7 +348,7 @@ def _circumstances():
     versions = {"python": platform.python_version()} | {name: version(name) for name in packages}
     return {"versions": versions, "machine": {"cpus": os.cpu_count(), "model": model}}
 
-# %% ../nbs/91_tables.ipynb #2284ff34
+# %% ../nbs/91_tables.ipynb #ab07ae72
 def _replace(path, content):
     "Write a file such that a reader finds the old one or the new one, whole."
     draft = path.with_name(f".{path.name}.draft")
@@ -396,7 +381,7 @@ def read_run(folder):
     path = Path(folder) / "run.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"table": None, "runs": []}
 
-# %% ../nbs/91_tables.ipynb #d295d829
+# %% ../nbs/91_tables.ipynb #4373b67b
 class TableMixed(TableError):
     """Stored cells come from another seed, other data or other code than the run that would join them."""
 
@@ -413,7 +398,7 @@ def _refuse_mixture(folder, identity):
             "Start afresh (--fresh, fresh=True: stored cells are dropped) or keep them knowingly (--force, force=True)"
         )
 
-# %% ../nbs/91_tables.ipynb #e5a9eb50
+# %% ../nbs/91_tables.ipynb #4a5297b6
 @contextlib.contextmanager
 def _workers(table, n_jobs, backend, scheduler):
     "A joblib.Parallel that yields results as they come, one cell a task."
@@ -427,7 +412,7 @@ def _workers(table, n_jobs, backend, scheduler):
         stack.enter_context(threadpool_limits(1))
         yield joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
 
-# %% ../nbs/91_tables.ipynb #978ef273
+# %% ../nbs/91_tables.ipynb #83c7835b
 @contextlib.contextmanager
 def _cluster(table, scheduler):
     "A client of the Dask cluster at an address, or of the current one, whose workers have the code of the table."
@@ -448,18 +433,8 @@ def _cluster(table, scheduler):
                 raise TableMixed(f"the Dask worker {worker} has code {there} for table {table.id!r}, here it is {here}")
         yield client
 
-# %% ../nbs/91_tables.ipynb #19c8c17a
-def run(
-    table,
-    folder=None,
-    n_jobs=1,
-    backend=None,
-    scheduler=None,
-    progress=True,
-    keys=None,
-    fresh=False,
-    force=False,
-):
+# %% ../nbs/91_tables.ipynb #a545d80b
+def run(table, folder=None, n_jobs=1, backend=None, scheduler=None, progress=True, keys=None, fresh=False, force=False):
     """Compute the missing cells of a table.
 
     Each finished cell is on the disk before the next one is taken, so that a run may be killed at any moment
@@ -521,19 +496,20 @@ def run(
         if not force:
             _refuse_mixture(folder, identity)
         stored = read_cells(folder)
-        todo = [key for key in table.known(table.keys() if keys is None else keys) if key not in stored]
+        todo = [key for key in _known(table, table.keys() if keys is None else keys) if key not in stored]
         if todo:
-            with _recorded(folder, table.id, identity | {"n_jobs": n_jobs, "backend": backend}) as record:
-                with _workers(table, n_jobs, backend, scheduler) as parallel, _appender(folder) as append:
-                    results = parallel(joblib.delayed(_compute)(table, key) for key in todo)
-                    bar = dict(desc=table.id, unit="cell", initial=len(stored), total=len(stored) + len(todo))
-                    for key, value, seconds in tqdm(results, **bar, disable=not progress):
-                        append(key, value, seconds)
-                        record["cells"] += 1
+            entry = identity | {"n_jobs": n_jobs, "backend": backend}
+            workers = _workers(table, n_jobs, backend, scheduler)
+            with workers as parallel, _recorded(folder, table.id, entry) as record, _appender(folder) as append:
+                results = parallel(joblib.delayed(_compute)(table, key) for key in todo)
+                bar = dict(desc=table.id, unit="cell", initial=len(stored), total=len(stored) + len(todo))
+                for key, value, seconds in tqdm(results, **bar, disable=not progress):
+                    append(key, value, seconds)
+                    record["cells"] += 1
             _tidy(folder, table)
         return read_cells(folder)
 
-# %% ../nbs/91_tables.ipynb #4ad26e7b
+# %% ../nbs/91_tables.ipynb #0532ff5a
 @contextlib.contextmanager
 def _recorded(folder, table_id, entry):
     "Record a run in `run.json`, first as begun, then as ended."
@@ -559,7 +535,7 @@ def _tidy(folder, table):
     lines = [_line(HEADER)] + [_line([*key, repr(value), f"{seconds:.3f}"]) for key, (value, seconds) in cells]
     _replace(folder / "ours.csv", b"".join(lines))
 
-# %% ../nbs/91_tables.ipynb #e0e03607
+# %% ../nbs/91_tables.ipynb #e368c3a9
 def table_folder(table_id):
     """Find the folder of a table.
 
@@ -585,7 +561,7 @@ def table_folder(table_id):
             return folder / "tables" / table_id
     return here / "tables" / table_id
 
-# %% ../nbs/91_tables.ipynb #3889873f
+# %% ../nbs/91_tables.ipynb #d9030c1c
 def read_paper(folder):
     """Read what the source prints.
 
@@ -614,7 +590,7 @@ def read_paper(folder):
             for line in csv.DictReader(stream)
         }
 
-# %% ../nbs/91_tables.ipynb #c0576c0e
+# %% ../nbs/91_tables.ipynb #374a377c
 def _mark(difference, sd, done, repeats):
     "How our value stands to the printed one, in words."
     if done < max(repeats, 1):
@@ -626,7 +602,7 @@ def _mark(difference, sd, done, repeats):
     distance = abs(difference)
     return "inside 1 sd" if distance <= sd else "inside 2 sd" if distance <= 2 * sd else "outside"
 
-# %% ../nbs/91_tables.ipynb #6e8d024b
+# %% ../nbs/91_tables.ipynb #e2e970b9
 def compare(table, folder=None):
     """Set the printed values beside ours.
 
@@ -665,7 +641,7 @@ def compare(table, folder=None):
     names = ["row", "column", "paper", "paper_sd", "ours", "ours_sd", "difference", "mark"]
     return pd.DataFrame(lines, columns=names)
 
-# %% ../nbs/91_tables.ipynb #fa79e587
+# %% ../nbs/91_tables.ipynb #0d3a558e
 def to_markdown(comparison, digits=4):
     """Render a comparison as a Markdown table.
 
@@ -694,7 +670,7 @@ def to_markdown(comparison, digits=4):
     def number(value, sd=math.nan, sign=""):
         if math.isnan(value):
             return "–"
-        return f"{value:{sign}.{digits}f}" + ("" if math.isnan(sd) else f" ± {sd:.{digits}f}")
+        return f"{value:{sign}z.{digits}f}" + ("" if math.isnan(sd) else f" ± {sd:.{digits}f}")
 
     lines = ["| | | paper | ours | difference | |", "|:--|:--|--:|--:|--:|:--|"]
     above = None
@@ -705,7 +681,7 @@ def to_markdown(comparison, digits=4):
         above = row
     return "\n".join(lines)
 
-# %% ../nbs/91_tables.ipynb #b92e74cb
+# %% ../nbs/91_tables.ipynb #7c5743e2
 def show(table, folder=None):
     """Render the stored table beside the printed one, with its provenance.
 
@@ -740,7 +716,7 @@ def show(table, folder=None):
         lines.append(f"Run: {seconds} on {machine}; {versions}; seed {entry['seed']}; data: {data or 'none'}.")
     return "\n\n".join([to_markdown(compare(table, folder), table.digits), *lines])
 
-# %% ../nbs/91_tables.ipynb #2a2cc799
+# %% ../nbs/91_tables.ipynb #6ff79432
 class SliceMismatch(TableError):
     """A cell computed again differs from the stored one."""
 
@@ -782,7 +758,7 @@ def check_slice(table, folder=None, rtol=1e-6):
     folder = table_folder(table.id) if folder is None else Path(folder)
     stored = read_cells(folder)
     pairs = {}
-    for key in table.known(table.slice):
+    for key in _known(table, table.slice):
         if key not in stored:
             raise SliceMismatch(f"table {table.id!r}: cell ({key}) of its slice is not stored in {folder}")
         pairs[key] = (stored[key][0], _compute(table, key)[1])
@@ -791,7 +767,7 @@ def check_slice(table, folder=None, rtol=1e-6):
         raise SliceMismatch(f"table {table.id!r}: " + ("; ".join(wrong) or "it names no slice to check"))
     return pairs
 
-# %% ../nbs/91_tables.ipynb #5a30d5e0
+# %% ../nbs/91_tables.ipynb #702374c5
 class TableUnknown(TableError):
     """No lab has a table of this id."""
 
@@ -821,7 +797,7 @@ def find_tables():
             found[table.id] = table
     return found
 
-# %% ../nbs/91_tables.ipynb #c6f37224
+# %% ../nbs/91_tables.ipynb #5da64a2e
 def find(table_id):
     """Find a table by its id.
 
