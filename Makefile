@@ -32,7 +32,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 # The stamp in the built book is the fingerprint of the sources it was built from. A failed build leaves none,
 # and its parsed pages are dropped: Sphinx would not repeat their warnings.
 book: env
-	@rm -f $(STAMP)
+	@rm -rf $(STAMP) _build/html/reports
 	@made=$$($(PY) -m okbook_book.fingerprint) && \
 	{ $(BIN)/jupyter-book build . -W -n --keep-going || { rm -rf _build/.doctrees; exit 1; }; } && \
 	echo $$made > $(STAMP)

@@ -103,12 +103,9 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def views(browser):
-    "A phone by day, a phone by night, and a desk: each a fresh profile."
-    with contextlib.ExitStack() as stack:
-        yield [
-            stack.enter_context(view(browser, scheme, size))
-            for scheme, size in (("light", PHONE), ("dark", PHONE), ("light", DESK))
-        ]
+    "A phone by night and a desk by day: each a fresh profile."
+    with view(browser, "dark", PHONE) as phone, view(browser, "light", DESK) as desk:
+        yield phone, desk
 
 
 @contextlib.contextmanager
@@ -138,8 +135,10 @@ def visit(context, address, page):
     tab.wait_for_timeout(200)  # scripts that ask for more once all is loaded
     width = tab.viewport_size["width"]
     wrong += [f"raw TeX: {text}" for text in tab.evaluate(RAW_TEX)]
-    wrong += [f"wider than {width} pixels: {text}" for text in tab.evaluate(TOO_WIDE)]
-    wrong += [f"cut off at the left: {text}" for text in tab.evaluate(CUT_OFF)]
+    for theme in ("dark", "light"):
+        tab.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        wrong += [f"{theme}: wider than {width} pixels: {text}" for text in tab.evaluate(TOO_WIDE)]
+        wrong += [f"{theme}: cut off at the left: {text}" for text in tab.evaluate(CUT_OFF)]
     tab.close()
     return wrong
 
