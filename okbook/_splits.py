@@ -84,7 +84,21 @@ def _before_factor(phi, total, part, rows, samples, order, features, start, stop
     for t in range(start, stop):
         rows[samples[t]] = _dot(phi, samples[t], total)
 
-# %% ../nbs/01_trees.ipynb #1defd1a4
+# %% ../nbs/01_trees.ipynb #c014d65c
+@jit
+def _multiply(phi, total, local, rows, samples, start, stop, block):
+    "The node's Gram matrix from the factor, `Phi Phi'`, once the node is no larger than the rank."
+    n = stop - start
+    for a in range(n):
+        i = samples[start + a]
+        local[i] = a
+        rows[i] = _dot(phi, i, total)
+        for b in range(a + 1):
+            k = _dot(phi, i, phi[samples[start + b]])
+            block[a * n + b] = k
+            block[b * n + a] = k
+
+# %% ../nbs/01_trees.ipynb #c8bc955c
 @jit
 def _draw_all(X, order, start, stop, features, count, rng, max_features):
     "Draw the features to search, leaving out constant ones; how many (they stand at the back of the deck)."
@@ -95,7 +109,7 @@ def _draw_all(X, order, start, stop, features, count, rng, max_features):
         j = _draw_feature(features, count, max_features, rng)
     return features.shape[0] - count[LAST]
 
-
+# %% ../nbs/01_trees.ipynb #7e720c91
 @jit
 def _scan(X, f, order, start, stop, before, q, weight, square, rows, min_leaf, W, T, tie, found, cut, best):
     "Move the examples to the left one by one, in the order of feature `f`; the best split so far (eq-trees-move)."
@@ -112,7 +126,7 @@ def _scan(X, f, order, start, stop, before, q, weight, square, rows, min_leaf, W
                 found, cut, best = f, np.float64(here) / 2.0 + np.float64(there) / 2.0, gain
     return found, cut, best
 
-
+# %% ../nbs/01_trees.ipynb #8240aaf6
 @jit
 def _split_orders(X, f, cut, order, features, constants, start, stop, right):
     "Keep every feature's order sorted inside the two children; the features constant here come first, and are skipped."
@@ -128,7 +142,7 @@ def _split_orders(X, f, cut, order, features, constants, start, stop, right):
         for k in range(n_right):
             order[g, n_left + k] = right[k]
 
-# %% ../nbs/01_trees.ipynb #d3d0fe22
+# %% ../nbs/01_trees.ipynb #8213ef26
 @jit
 def _side_gram(block, offset, stride, local, rows, side, m):
     "`A = s'Ks` and `R = r's` of one side: half of a square of the block (eq-trees-gain). Makes `side` local."
@@ -141,7 +155,7 @@ def _side_gram(block, offset, stride, local, rows, side, m):
         A += 2.0 * _sum_at(block, row, side, a) + block[row + side[a]]
     return A, R
 
-
+# %% ../nbs/01_trees.ipynb #bc56d1e2
 @jit
 def _side_factor(phi, total, part, side, m):
     "The same two numbers from the factor: `|g|^2` and `<g, G>`, where g sums the rows of the side."
@@ -156,7 +170,7 @@ def _side_factor(phi, total, part, side, m):
         R += part[c] * total[c]
     return A, R
 
-# %% ../nbs/01_trees.ipynb #60173deb
+# %% ../nbs/01_trees.ipynb #28ce0552
 @jit
 def _range(X, f, samples, start, stop, values):
     "Copy the values of a feature in the node to `values`; the smallest and the largest."
@@ -168,7 +182,7 @@ def _range(X, f, samples, start, stop, values):
         high = max(high, x)
     return low, high
 
-
+# %% ../nbs/01_trees.ipynb #f6752755
 @jit
 def _sides(values, cut, samples, start, stop, left, right):
     "Put the examples of the node into `left` and `right` of the cut; how many are left."
@@ -182,7 +196,7 @@ def _sides(values, cut, samples, start, stop, left, right):
         n_right += not goes_left
     return n_left
 
-
+# %% ../nbs/01_trees.ipynb #52643b75
 @jit
 def _search_random(
     X, weight, rows, phi, total, part, block, offset, stride, local, samples, start, stop,
@@ -232,7 +246,7 @@ def _hand_down(block, offset, stride, local, rows, samples, start, mid, stop, in
         i = samples[k]
         rows[i] = u[k - start] if first <= k < last else rows[i] - u[k - start]
 
-# %% ../nbs/01_trees.ipynb #936322ed
+# %% ../nbs/01_trees.ipynb #7901e791
 @jit
 def _gather(source, offset, stride, weight, local, rows, samples, start, stop, index, block, top):
     "Copy the node's part of the Gram matrix, contiguous, to `block[top:]`, with its row sums."
@@ -249,20 +263,6 @@ def _gather(source, offset, stride, weight, local, rows, samples, start, stop, i
     for a in range(n):
         local[samples[start + a]] = a
 
-
-@jit
-def _multiply(phi, total, local, rows, samples, start, stop, block):
-    "The node's Gram matrix from the factor, `Phi Phi'`, once the node is no larger than the rank."
-    n = stop - start
-    for a in range(n):
-        i = samples[start + a]
-        local[i] = a
-        rows[i] = _dot(phi, i, total)
-        for b in range(a + 1):
-            k = _dot(phi, i, phi[samples[start + b]])
-            block[a * n + b] = k
-            block[b * n + a] = k
-
 # %% ../nbs/01_trees.ipynb #90218a0c
 @jit
 def _rand(rng):
@@ -274,10 +274,10 @@ def _rand(rng):
     rng[0] = x
     return x & 0x7FFFFFFF
 
-# %% ../nbs/01_trees.ipynb #e08c82ca
+# %% ../nbs/01_trees.ipynb #4e1daa3b
 KNOWN, FOUND, DRAWN, VISITED, LAST = range(5)  # counters of the draw
 
-
+# %% ../nbs/01_trees.ipynb #eb2c2ea8
 @jit
 def _draw_feature(features, count, max_features, rng):
     "Position in `features` of the next feature to try, without replacement; -1 once enough were visited."
@@ -292,7 +292,7 @@ def _draw_feature(features, count, max_features, rng):
         count[DRAWN] += 1
     return -1
 
-
+# %% ../nbs/01_trees.ipynb #d8041e1e
 @jit
 def _file_feature(features, count, j, constant):
     "File the feature at position `j` with the constant ones (in front) or with those tried (at the back)."
@@ -304,7 +304,7 @@ def _file_feature(features, count, j, constant):
         k = count[LAST]
     features[j], features[k] = features[k], features[j]
 
-# %% ../nbs/01_trees.ipynb #27663597
+# %% ../nbs/01_trees.ipynb #cb277da3
 class Outputs(NamedTuple):
     "What the search reads of the outputs. `Kw` is the weighted Gram matrix, of entries `w_i w_j k(y_i, y_j)`."
 
@@ -316,7 +316,7 @@ class Outputs(NamedTuple):
     rows: np.ndarray  # (n,) row sums of Kw
     weighted: bool  # whether some weight is not 1
 
-
+# %% ../nbs/01_trees.ipynb #6e9949c7
 class Rules(NamedTuple):
     "When to stop, how many features to try, and the seed of the random stream."
 
@@ -328,7 +328,7 @@ class Rules(NamedTuple):
     min_impurity_decrease: float
     seed: int
 
-
+# %% ../nbs/01_trees.ipynb #48eb73cc
 @jit
 def grow(X, order, samples, outputs, rules, nodes, cuts, impurity):
     """Grow one tree, depth first; the number of nodes.

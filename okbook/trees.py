@@ -152,7 +152,7 @@ class Tree(NamedTuple):
         running = np.concatenate([[0.0], np.cumsum(self.weight[self.samples], dtype=float)])
         return running[self.stop] - running[self.start]
 
-# %% ../nbs/01_trees.ipynb #b3be6aaf
+# %% ../nbs/01_trees.ipynb #55a77be1
 @njit(cache=True, nogil=True)
 def _leaves(X, children_right, feature, threshold):
     "Leaf that each row of X reaches."
@@ -164,7 +164,7 @@ def _leaves(X, children_right, feature, threshold):
         leaf[i] = node
     return leaf
 
-
+# %% ../nbs/01_trees.ipynb #8ad5e504
 @njit(cache=True, nogil=True)
 def _node_ranges(nodes, start, stop, samples, weight):
     "The training examples of each node of a list, with weights that sum to one: the three arrays of a CSR matrix."
@@ -244,13 +244,13 @@ class _Grower:
         right, feature, start, stop = nodes[:m].T.copy()
         return Tree(right, feature, cuts[:m].copy(), impurity[:m].copy(), start, stop, samples, w)
 
-# %% ../nbs/01_trees.ipynb #22a081aa
+# %% ../nbs/01_trees.ipynb #f8c22f19
 def _whole_number(name, value, least):
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, at least {least}: got {value!r}.")
     return int(value)
 
-
+# %% ../nbs/01_trees.ipynb #6f19ef28
 def _part(name, value, n, least):
     "A count, or a part of `n` given as a number between 0 and 1."
     if isinstance(value, numbers.Integral):
@@ -261,7 +261,7 @@ def _part(name, value, n, least):
         )
     return max(least, int(np.ceil(value * n)))
 
-
+# %% ../nbs/01_trees.ipynb #8f0c1db8
 def _n_features_tried(max_features, p):
     "`max_features` as a number of features."
     if max_features is None:
@@ -314,8 +314,147 @@ class _TreeModel(OutputKernelMixin, BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float32, order="C", reset=False)
 
-# %% ../nbs/01_trees.ipynb #1de43afa
-class OutputKernelTree(_TreeModel):
+# %% ../nbs/01_trees.ipynb #744ca6f1
+class _Leaves(_TreeModel):
+    "From queries to leaves, and from leaves to weights."
+
+    def apply(self, X):
+        """Leaf that each query reaches.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        ndarray of shape (q,)
+            Indices of nodes of ``tree_``.
+        """
+        return self._apply(self._check_X(X))
+
+    def _apply(self, X):
+        return _leaves(X, self.tree_.children_right, self.tree_.feature, self.tree_.threshold)
+
+    def weights(self, X):
+        r"""Weights of the training outputs in the prediction, :math:`k_t(x_i, x)`: equal inside the leaf, else zero.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        CSR array of shape (q, n)
+            Rows that sum to one: 1/N_L for the N_L examples of the leaf, or in proportion to their weights.
+
+        Notes
+        -----
+        OK3 eq. 5, 7, 13 and 16 (eq-ok3-5, eq-ok3-7, eq-ok3-13, eq-ok3-16). Derived in :ref:`ch-trees`.
+        """
+        return self._node_weights(self._apply(self._check_X(X)))
+
+    def _node_weights(self, nodes):
+        t = self.tree_
+        return sp.csr_array(
+            _node_ranges(nodes, t.start, t.stop, t.samples, t.weight), shape=(len(nodes), self._n_outputs_given)
+        )
+
+# %% ../nbs/01_trees.ipynb #7a480914
+class _Measures(_Leaves):
+    "What can be asked about a grown tree."
+
+    def decision_path(self, X):
+        """Nodes that each query passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        CSR array of shape (q, node_count)
+            One where the query passes the node.
+        """
+        leaves = self.apply(X)
+        first = self.tree_.start[leaves]
+        start, stop = self.tree_.start, self.tree_.stop
+        passed = (start <= first[:, None]) & (first[:, None] < stop) & (np.arange(len(start)) <= leaves[:, None])
+        return sp.csr_array(passed.astype(np.int64))
+
+    def get_depth(self):
+        """Depth of the deepest leaf; 0 for a tree that is one leaf.
+
+        Returns
+        -------
+        int
+            The depth.
+        """
+        check_is_fitted(self)
+        return int(_depths(self.tree_).max())
+
+    def get_n_leaves(self):
+        """Number of leaves.
+
+        Returns
+        -------
+        int
+            The number.
+        """
+        check_is_fitted(self)
+        return int((self.tree_.feature < 0).sum())
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """Pruned trees that are best for some ``ccp_alpha``, from the whole tree to its root.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Training inputs.
+        y : array-like or sequence of length n
+            Training outputs, as for ``fit``.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the examples.
+
+        Returns
+        -------
+        Bunch
+            ``ccp_alphas``, the values at which a subtree falls, increasing; ``impurities``, the mean variance of the
+            leaves of each tree.
+
+        Notes
+        -----
+        For the linear kernel both are sums over outputs, of which scikit-learn has the means. Derived in
+        :ref:`ch-trees`.
+        """
+        whole = self.__class__(**{**self.get_params(deep=False), "ccp_alpha": 0.0}).fit(X, y, sample_weight)
+        steps = [(alpha, cost) for alpha, cost, _ in _weakest_links(whole.tree_)]
+        alphas, impurities = np.array(steps).T
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    @property
+    def feature_importances_(self):
+        """Importance of every feature: its share of the decrease of variance, of shape (n_features,).
+
+        The sum of N times the score over the nodes that ask about the feature, as in OK3 section 2.5, divided by the
+        sum over all nodes.
+        """
+        check_is_fitted(self)
+        total = _importances(self.tree_, self.n_features_in_)
+        return total / total.sum() if total.sum() > 0 else total
+
+# %% ../nbs/01_trees.ipynb #95854b07
+def _depths(tree):
+    "Depth of every node."
+    depth = np.zeros(tree.node_count, dtype=int)
+    for node in np.flatnonzero(tree.feature >= 0):
+        depth[[node + 1, tree.children_right[node]]] = depth[node] + 1
+    return depth
+
+# %% ../nbs/01_trees.ipynb #f15f166e
+class OutputKernelTree(_Measures):
     r"""A decision tree whose outputs live in the feature space of a kernel (OK3).
 
     Every split maximises the decrease of the variance of the outputs in feature space,
@@ -447,137 +586,6 @@ class OutputKernelTree(_TreeModel):
             self.tree_ = _pruned(self.tree_, self.ccp_alpha)
         return self
 
-    def apply(self, X):
-        """Leaf that each query reaches.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        ndarray of shape (q,)
-            Indices of nodes of ``tree_``.
-        """
-        return self._apply(self._check_X(X))
-
-    def _apply(self, X):
-        return _leaves(X, self.tree_.children_right, self.tree_.feature, self.tree_.threshold)
-
-    def decision_path(self, X):
-        """Nodes that each query passes.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        CSR array of shape (q, node_count)
-            One where the query passes the node.
-        """
-        leaves = self.apply(X)
-        first = self.tree_.start[leaves]
-        start, stop = self.tree_.start, self.tree_.stop
-        passed = (start <= first[:, None]) & (first[:, None] < stop) & (np.arange(len(start)) <= leaves[:, None])
-        return sp.csr_array(passed.astype(np.int64))
-
-    def weights(self, X):
-        r"""Weights of the training outputs in the prediction, :math:`k_t(x_i, x)`: equal inside the leaf, else zero.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        CSR array of shape (q, n)
-            Rows that sum to one: 1/N_L for the N_L examples of the leaf, or in proportion to their weights.
-
-        Notes
-        -----
-        OK3 eq. 5, 7, 13 and 16 (eq-ok3-5, eq-ok3-7, eq-ok3-13, eq-ok3-16). Derived in :ref:`ch-trees`.
-        """
-        return self._node_weights(self._apply(self._check_X(X)))
-
-    def _node_weights(self, nodes):
-        t = self.tree_
-        return sp.csr_array(
-            _node_ranges(nodes, t.start, t.stop, t.samples, t.weight), shape=(len(nodes), self._n_outputs_given)
-        )
-
-    def get_depth(self):
-        """Depth of the deepest leaf; 0 for a tree that is one leaf.
-
-        Returns
-        -------
-        int
-            The depth.
-        """
-        check_is_fitted(self)
-        return int(_depths(self.tree_).max())
-
-    def get_n_leaves(self):
-        """Number of leaves.
-
-        Returns
-        -------
-        int
-            The number.
-        """
-        check_is_fitted(self)
-        return int((self.tree_.feature < 0).sum())
-
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
-        """Pruned trees that are best for some ``ccp_alpha``, from the whole tree to its root.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Training inputs.
-        y : array-like or sequence of length n
-            Training outputs, as for ``fit``.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the examples.
-
-        Returns
-        -------
-        Bunch
-            ``ccp_alphas``, the values at which a subtree falls, increasing; ``impurities``, the mean variance of the
-            leaves of each tree.
-
-        Notes
-        -----
-        For the linear kernel both are sums over outputs, of which scikit-learn has the means. Derived in
-        :ref:`ch-trees`.
-        """
-        whole = self.__class__(**{**self.get_params(deep=False), "ccp_alpha": 0.0}).fit(X, y, sample_weight)
-        steps = [(alpha, cost) for alpha, cost, _ in _weakest_links(whole.tree_)]
-        alphas, impurities = np.array(steps).T
-        return Bunch(ccp_alphas=alphas, impurities=impurities)
-
-    @property
-    def feature_importances_(self):
-        """Importance of every feature: its share of the decrease of variance, of shape (n_features,).
-
-        The sum of N times the score over the nodes that ask about the feature, as in OK3 section 2.5, divided by the
-        sum over all nodes.
-        """
-        check_is_fitted(self)
-        total = _importances(self.tree_, self.n_features_in_)
-        return total / total.sum() if total.sum() > 0 else total
-
-# %% ../nbs/01_trees.ipynb #95854b07
-def _depths(tree):
-    "Depth of every node."
-    depth = np.zeros(tree.node_count, dtype=int)
-    for node in np.flatnonzero(tree.feature >= 0):
-        depth[[node + 1, tree.children_right[node]]] = depth[node] + 1
-    return depth
-
 # %% ../nbs/01_trees.ipynb #715b8221
 def _feature_names(model, feature_names):
     "Names to print: given, or those seen in fit, or x[0], x[1], ..."
@@ -599,7 +607,7 @@ def _prototypes(model, nodes):
     chosen = decode_weights(W, K, K.diagonal(), support=True)
     return [f"example {i}" for i in chosen] if model.outputs_ is None else [model.outputs_[i] for i in chosen]
 
-# %% ../nbs/01_trees.ipynb #30db8982
+# %% ../nbs/01_trees.ipynb #cc7f2a67
 def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
     """The rules of a tree as text.
 
@@ -651,7 +659,7 @@ def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
             todo.append((node + 1, depth + 1, f"{name} <= {cut}"))
     return "\n".join(lines)
 
-
+# %% ../nbs/01_trees.ipynb #a7d7b3c9
 def _check_tree(tree):
     if not isinstance(tree, OutputKernelTree):
         raise TypeError(
@@ -659,7 +667,7 @@ def _check_tree(tree):
         )
     check_is_fitted(tree)
 
-
+# %% ../nbs/01_trees.ipynb #7bde4c79
 def _short(output, decimals, width=40):
     "An output in a few characters."
     if isinstance(output, (float, np.floating)):
@@ -723,7 +731,7 @@ def plot_tree(tree, *, feature_names=None, max_depth=None, output_shape=None, dr
         _draw_end(ax, place[node], t.n_node_samples[node], output, draw, decimals, box)
     return ax
 
-# %% ../nbs/01_trees.ipynb #c8d77bde
+# %% ../nbs/01_trees.ipynb #d69dd1ea
 def _layout(t, max_depth):
     "Places of the nodes that are drawn (leaves side by side, parents above), links with answers, and ends."
     place, links, ends, depth = {}, [], [], _depths(t)
@@ -739,7 +747,7 @@ def _layout(t, max_depth):
             links += [(node, child, answer) for child, answer in zip(children, ("yes", "no"))]
     return place, links, ends
 
-
+# %% ../nbs/01_trees.ipynb #17db4b34
 def _draw_end(ax, place, n, output, draw, decimals, box):
     "A leaf: its prototype, as a picture or as text, and its number of examples."
     x, y = place
@@ -808,8 +816,121 @@ def _pruned(tree, ccp_alpha):
         tree.weight,
     )
 
-# %% ../nbs/01_trees.ipynb #f2314783
-class _Forest(_TreeModel):
+# %% ../nbs/01_trees.ipynb #f17528ed
+class _Averages(_TreeModel):
+    "An ensemble: its weights are the mean of those of its trees."
+
+    def weights(self, X):
+        r"""Weights of the training outputs in the prediction, :math:`k_\mathcal{T}(x_i, x)`: the mean over trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        CSR array of shape (q, n)
+            Rows that sum to one.
+
+        Notes
+        -----
+        OK3 eq. 15 and 17 (eq-ok3-15, eq-ok3-17). Derived in :ref:`ch-trees`.
+        """
+        X = self._check_X(X)
+        return _mean_weights([tree._node_weights(tree._apply(X)) for tree in self.estimators_])
+
+# %% ../nbs/01_trees.ipynb #69dacda9
+def _bootstrap(seed, n, sample_weight):
+    "How often each example is drawn: scikit-learn's own draw, from the same seed."
+    draw = check_random_state(seed)
+    if sample_weight is None:
+        return np.bincount(draw.randint(0, n, n), minlength=n).astype(float)
+    return np.bincount(draw.choice(n, n, p=sample_weight / sample_weight.sum()), minlength=n).astype(float)
+
+# %% ../nbs/01_trees.ipynb #d05ac9b8
+def _grow_one(grower, seed, bootstrap, sample_weight, ccp_alpha):
+    "One tree of an ensemble (the unit of parallel work)."
+    weight = _bootstrap(seed, len(grower.X), sample_weight) if bootstrap else sample_weight
+    tree = grower.grow(weight, check_random_state(seed).randint(0, 2**31 - 1))
+    tree = tree._replace(weight=tree.weight.astype(np.int32)) if bootstrap else tree
+    return _pruned(tree, ccp_alpha) if ccp_alpha > 0 else tree
+
+# %% ../nbs/01_trees.ipynb #ff5f23f6
+def _mean_weights(parts):
+    "Mean of CSR matrices of one shape, without a chain of sums."
+    shape, m = parts[0].shape, len(parts)
+    indptr = np.sum([part.indptr for part in parts], axis=0, dtype=np.int64)
+    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+    place = indptr[:-1].copy()
+    for part in parts:
+        _append_rows(part.indptr, part.indices, part.data, place, indices, data, 1.0 / m)
+    W = sp.csr_array((data, indices, indptr), shape=shape)
+    W.sum_duplicates()
+    return W
+
+# %% ../nbs/01_trees.ipynb #b019184b
+@njit(cache=True, nogil=True)
+def _append_rows(indptr, part_indices, part_data, place, indices, data, scale):
+    "Append the rows of one matrix to those of the mean; `place` is where each row goes on."
+    for i in range(len(place)):
+        for k in range(indptr[i], indptr[i + 1]):
+            indices[place[i]] = part_indices[k]
+            data[place[i]] = part_data[k] * scale
+            place[i] += 1
+
+# %% ../nbs/01_trees.ipynb #e7cdba1d
+class _Votes(_Averages):
+    "What can be asked about a grown ensemble."
+
+    def apply(self, X):
+        """Leaf that each query reaches in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        ndarray of shape (q, n_estimators)
+            Indices of nodes.
+        """
+        X = self._check_X(X)
+        return np.stack([tree._apply(X) for tree in self.estimators_], axis=1)
+
+    def decision_path(self, X):
+        """Nodes that each query passes in each tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        indicator : CSR array of shape (q, n_nodes)
+            One where the query passes the node; the nodes of all trees side by side.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            The columns of tree t are ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
+        """
+        check_is_fitted(self)
+        paths = [tree.decision_path(X) for tree in self.estimators_]
+        return sp.hstack(paths, format="csr"), np.cumsum([0] + [path.shape[1] for path in paths])
+
+    @property
+    def feature_importances_(self):
+        """Importance of every feature: its share of the decrease of variance in all trees, of shape (n_features,).
+
+        The sum of N times the score over the nodes of the ensemble that ask about the feature, as in OK3 section 2.5,
+        divided by the sum over all nodes.
+        """
+        check_is_fitted(self)
+        total = sum(_importances(tree.tree_, self.n_features_in_) for tree in self.estimators_)
+        return total / total.sum() if total.sum() > 0 else total
+
+# %% ../nbs/01_trees.ipynb #326684c4
+class _Forest(_Votes):
     "What the three ensembles share; they differ in the defaults of their constructors."
 
     def __init__(
@@ -925,110 +1046,18 @@ class _Forest(_TreeModel):
             spread = K.diagonal()[rows].mean() - K[np.ix_(rows, rows)].mean()
             self.oob_score_ = 1.0 - self.oob_loss_ / spread if spread > 0 else 0.0
 
-    def weights(self, X):
-        r"""Weights of the training outputs in the prediction, :math:`k_\mathcal{T}(x_i, x)`: the mean over trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        CSR array of shape (q, n)
-            Rows that sum to one.
-
-        Notes
-        -----
-        OK3 eq. 15 and 17 (eq-ok3-15, eq-ok3-17). Derived in :ref:`ch-trees`.
-        """
-        X = self._check_X(X)
-        return _mean_weights([tree._node_weights(tree._apply(X)) for tree in self.estimators_])
-
-    def apply(self, X):
-        """Leaf that each query reaches in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        ndarray of shape (q, n_estimators)
-            Indices of nodes.
-        """
-        X = self._check_X(X)
-        return np.stack([tree._apply(X) for tree in self.estimators_], axis=1)
-
-    def decision_path(self, X):
-        """Nodes that each query passes in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        indicator : CSR array of shape (q, n_nodes)
-            One where the query passes the node; the nodes of all trees side by side.
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            The columns of tree t are ``n_nodes_ptr[t]:n_nodes_ptr[t + 1]``.
-        """
-        check_is_fitted(self)
-        paths = [tree.decision_path(X) for tree in self.estimators_]
-        return sp.hstack(paths, format="csr"), np.cumsum([0] + [path.shape[1] for path in paths])
-
-    @property
-    def feature_importances_(self):
-        """Importance of every feature: its share of the decrease of variance in all trees, of shape (n_features,).
-
-        The sum of N times the score over the nodes of the ensemble that ask about the feature, as in OK3 section 2.5,
-        divided by the sum over all nodes.
-        """
-        check_is_fitted(self)
-        total = sum(_importances(tree.tree_, self.n_features_in_) for tree in self.estimators_)
-        return total / total.sum() if total.sum() > 0 else total
-
-# %% ../nbs/01_trees.ipynb #f85a3f0c
-def _bootstrap(seed, n, sample_weight):
-    "How often each example is drawn: scikit-learn's own draw, from the same seed."
-    draw = check_random_state(seed)
-    if sample_weight is None:
-        return np.bincount(draw.randint(0, n, n), minlength=n).astype(float)
-    return np.bincount(draw.choice(n, n, p=sample_weight / sample_weight.sum()), minlength=n).astype(float)
-
-
-def _grow_one(grower, seed, bootstrap, sample_weight, ccp_alpha):
-    "One tree of an ensemble (the unit of parallel work)."
-    weight = _bootstrap(seed, len(grower.X), sample_weight) if bootstrap else sample_weight
-    tree = grower.grow(weight, check_random_state(seed).randint(0, 2**31 - 1))
-    tree = tree._replace(weight=tree.weight.astype(np.int32)) if bootstrap else tree
-    return _pruned(tree, ccp_alpha) if ccp_alpha > 0 else tree
-
-
-def _mean_weights(parts):
-    "Mean of CSR matrices of one shape, without a chain of sums."
-    shape, m = parts[0].shape, len(parts)
-    indptr = np.sum([part.indptr for part in parts], axis=0, dtype=np.int64)
-    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-    place = indptr[:-1].copy()
-    for part in parts:
-        _append_rows(part.indptr, part.indices, part.data, place, indices, data, 1.0 / m)
-    W = sp.csr_array((data, indices, indptr), shape=shape)
-    W.sum_duplicates()
-    return W
-
-
-@njit(cache=True, nogil=True)
-def _append_rows(indptr, part_indices, part_data, place, indices, data, scale):
-    "Append the rows of one matrix to those of the mean; `place` is where each row goes on."
-    for i in range(len(place)):
-        for k in range(indptr[i], indptr[i + 1]):
-            indices[place[i]] = part_indices[k]
-            data[place[i]] = part_data[k] * scale
-            place[i] += 1
+# %% ../nbs/01_trees.ipynb #31384531
+def _out_of_bag_weights(trees, X):
+    "Mean weights over the trees that have not seen each training example, and which examples have such a tree."
+    n, seen = len(X), np.zeros(len(X))
+    total = sp.csr_array((n, n))
+    for tree in trees:
+        out = np.setdiff1d(np.arange(n), tree.tree_.samples)
+        rows = tree._node_weights(tree._apply(X[out]))
+        total = total + sp.csr_array((np.ones(len(out)), (out, np.arange(len(out)))), shape=(n, len(out))) @ rows
+        seen[out] += 1
+    scale = np.divide(1.0, seen, out=np.zeros(n), where=seen > 0)
+    return sp.csr_array(sp.diags_array(scale) @ total), seen > 0
 
 # %% ../nbs/01_trees.ipynb #8d6b09ec
 _ENSEMBLE_DOC = r"""{summary}
@@ -1112,7 +1141,7 @@ _ENSEMBLE_DOC = r"""{summary}
     (3, 32)
     """
 
-# %% ../nbs/01_trees.ipynb #90986600
+# %% ../nbs/01_trees.ipynb #15253995
 class OutputKernelBagging(_Forest):
     __doc__ = _ENSEMBLE_DOC.format(
         name="OutputKernelBagging",
@@ -1125,7 +1154,7 @@ class OutputKernelBagging(_Forest):
     )
     __init__ = partialmethod(_Forest.__init__, splitter="best", max_features=None, bootstrap=True)
 
-
+# %% ../nbs/01_trees.ipynb #3b5ffd1f
 class OutputKernelRandomForest(_Forest):
     __doc__ = _ENSEMBLE_DOC.format(
         name="OutputKernelRandomForest",
@@ -1138,7 +1167,7 @@ class OutputKernelRandomForest(_Forest):
     )
     __init__ = partialmethod(_Forest.__init__, splitter="best", max_features="sqrt", bootstrap=True)
 
-
+# %% ../nbs/01_trees.ipynb #42c9cb42
 class OutputKernelExtraTrees(_Forest):
     __doc__ = _ENSEMBLE_DOC.format(
         name="OutputKernelExtraTrees",
@@ -1150,19 +1179,6 @@ class OutputKernelExtraTrees(_Forest):
         peer="ExtraTreesRegressor(max_features=1.0)",
     )
     __init__ = partialmethod(_Forest.__init__, splitter="random", max_features=None, bootstrap=False)
-
-# %% ../nbs/01_trees.ipynb #31384531
-def _out_of_bag_weights(trees, X):
-    "Mean weights over the trees that have not seen each training example, and which examples have such a tree."
-    n, seen = len(X), np.zeros(len(X))
-    total = sp.csr_array((n, n))
-    for tree in trees:
-        out = np.setdiff1d(np.arange(n), tree.tree_.samples)
-        rows = tree._node_weights(tree._apply(X[out]))
-        total = total + sp.csr_array((np.ones(len(out)), (out, np.arange(len(out)))), shape=(n, len(out))) @ rows
-        seen[out] += 1
-    scale = np.divide(1.0, seen, out=np.zeros(n), where=seen > 0)
-    return sp.csr_array(sp.diags_array(scale) @ total), seen > 0
 
 # %% ../nbs/01_trees.ipynb #27f3fa4b
 def _importances(tree, p):
