@@ -14,6 +14,9 @@ STAMP := _build/html/sources.sha256
 export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
+# A build never waits for a download: data is there or it is not.
+book test pytest notebooks: export OKBOOK_OFFLINE = 1
+
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale test check pytest lab export format clean distclean lock notebooks
 

@@ -11,13 +11,16 @@ import os
 import sys
 from pathlib import Path
 
+import pooch
+
 ROOT = Path(__file__).parents[2]
 STAMP = "sources.sha256"
+PASSING = {"__pycache__", ".ipynb_checkpoints", "_modidx.py", ".lock"}  # come and go, and nothing depends on them
 
 
 def _files(*patterns):
     found = {p for pattern in patterns for p in ROOT.glob(pattern) if p.is_file()}
-    return sorted(p for p in found if not {"__pycache__", ".ipynb_checkpoints"} & set(p.parts))
+    return sorted(p for p in found if not PASSING & set(p.parts))
 
 
 def _hash(files):
@@ -29,11 +32,9 @@ def _hash(files):
 
 def _data():
     "Names, sizes and times of the data files: reading them all would take longer than it is worth."
-    folder = os.environ.get("OKBOOK_DATA")
-    if not folder or not Path(folder).is_dir():
-        return b"no data"
-    stats = [(p.relative_to(folder).as_posix(), p.stat()) for p in sorted(Path(folder).rglob("*")) if p.is_file()]
-    return repr([(name, s.st_size, s.st_mtime_ns) for name, s in stats]).encode()
+    folders = [Path(f) for f in (os.environ.get("OKBOOK_DATA"), pooch.os_cache("okbook")) if f]
+    files = [(str(f), p) for f in folders for p in sorted(f.rglob("*")) if p.is_file()]
+    return repr([(f, p.name, p.stat().st_size, p.stat().st_mtime_ns) for f, p in files]).encode()
 
 
 def _marks():
