@@ -1,0 +1,186 @@
+"""Speed and memory of okbook.trees beside scikit-learn, in one run: ``python benchmarks/trees.py``.
+
+The work is the image completion of OK3 (N digits, 128 pixels of the top half, an RBF kernel on the bottom half) where
+the USPS digits are at hand (OKBOOK_DATA), and random images of the same sizes where they are not. One thread unless
+said. Every ratio is the median over pairs of runs, one of each peer after the other, so that a drift of the machine
+touches both. Nothing here gates a test.
+"""
+
+import argparse
+import os
+import pickle
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from okbook.core import RBFKernel
+from okbook.trees import OutputKernelExtraTrees, OutputKernelTree
+
+SIGMA = 7.0711
+
+
+def images(n, seed=0):
+    "Top halves, bottom halves, and where they come from."
+    try:
+        from okbook.datasets import load_usps
+
+        data = np.asarray(load_usps(subset="train", download=False).data)
+        source = "USPS digits"
+    except Exception as error:  # no data: the sizes are what counts
+        data, source = None, f"random images ({type(error).__name__})"
+    if data is None or n > len(data):
+        rng = np.random.default_rng(seed)
+        data = np.tanh(rng.normal(size=(n, 12)) @ rng.normal(size=(12, 256)))
+        source = "random images"
+    return np.ascontiguousarray(data[:n, :128], dtype=np.float32), np.ascontiguousarray(data[:n, 128:]), source
+
+
+def timed(function):
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+def pairs(name, ours, peer, repeats, target):
+    "Median seconds of both, and the median ratio, pair by pair."
+    rows = [(timed(ours)[0], timed(peer)[0]) for _ in range(repeats)]
+    a, b = (statistics.median(column) for column in zip(*rows))
+    ratio = statistics.median(y / x for x, y in rows)
+    print(
+        f"{name:58s} okbook {a:8.3f} s   scikit-learn {b:8.3f} s   ratio {ratio:6.1f}   (wanted: {target})", flush=True
+    )
+
+
+def side_by_side(n, repeats):
+    "The rows of the table that have a peer."
+    X, Y, source = images(n)
+    print(f"N = {n}, p = {X.shape[1]}, {source}", flush=True)
+    K = RBFKernel(sigma=SIGMA).gram(Y)
+    values, vectors = np.linalg.eigh(K)
+    full = np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))  # the N-column feature map of K
+    low = np.ascontiguousarray(full[:, -50:])
+    K50 = low @ low.T
+    trees = {"n_estimators": 100, "max_features": "sqrt", "random_state": 0}
+    OutputKernelExtraTrees("precomputed", n_estimators=1).fit(X, K)  # compiled before the clock starts
+    OutputKernelExtraTrees("precomputed", n_estimators=1).fit(X, K50)
+    OutputKernelTree("precomputed", max_depth=1).fit(X, K)
+    pairs(
+        "100 extra-trees, rank-50 output kernel (50 columns)",
+        lambda: OutputKernelExtraTrees("precomputed", **trees).fit(X, K50),
+        lambda: ExtraTreesRegressor(**trees).fit(X, low),
+        2 * repeats + 1,
+        5,
+    )
+    pairs(
+        "one tree, best splits on all features, full rank",
+        lambda: OutputKernelTree("precomputed", random_state=0).fit(X, K),
+        lambda: DecisionTreeRegressor(random_state=0).fit(X, full),
+        repeats,
+        10,
+    )
+    pairs(
+        "100 extra-trees, full-rank RBF Gram matrix (N columns)",
+        lambda: OutputKernelExtraTrees("precomputed", **trees).fit(X, K),
+        lambda: ExtraTreesRegressor(**trees).fit(X, full),
+        repeats,
+        20,
+    )
+
+
+def decoding_and_memory(n):
+    "Decoding 400 queries, and what a fitted ensemble weighs beside scikit-learn's."
+    X, Y, _ = images(n + 400)
+    model = OutputKernelExtraTrees("rbf", kernel_params={"sigma": SIGMA}, max_features="sqrt", random_state=0)
+    model.fit(X[:n], Y[:n])
+    model.predict(X[n : n + 2])
+    seconds = statistics.median(timed(lambda: model.predict(X[n:]))[0] for _ in range(7))
+    print(f"decode 400 queries: {seconds:.3f} s (wanted: under 0.1)")
+    nodes = sum(tree.tree_.node_count for tree in model.estimators_)
+    arrays = sum(array.nbytes for tree in model.estimators_ for array in tree.tree_)
+    given = OutputKernelExtraTrees("precomputed", max_features="sqrt", random_state=0).fit(X[:n], model.gram_)
+    alone, whole = (len(pickle.dumps(fitted)) / 1e6 for fitted in (model, given))
+    print(
+        f"fitted ensemble: {nodes} nodes in arrays of {arrays / 1e6:.1f} MB; pickled {alone:.1f} MB, "
+        f"with a given Gram matrix {whole:.1f} MB (wanted: under 50)"
+    )
+    small = ExtraTreesRegressor(n_estimators=2, max_features="sqrt", random_state=0).fit(X[:n], model.gram_)
+    print(f"scikit-learn's on N columns: {len(pickle.dumps(small)) / 2e6 * 100:.0f} MB for 100 trees (from 2 of them)")
+
+
+def threads(n, repeats):
+    "Two threads against one."
+    X, Y, _ = images(n)
+    K = RBFKernel(sigma=SIGMA).gram(Y)
+    fit = lambda jobs: (
+        lambda: OutputKernelExtraTrees("precomputed", max_features="sqrt", random_state=0, n_jobs=jobs).fit(X, K)
+    )
+    fit(2)()
+    rows = [(timed(fit(1))[0], timed(fit(2))[0]) for _ in range(2 * repeats + 1)]
+    ratio = statistics.median(one / two for one, two in rows)
+    print(f"threads: 2 are {ratio:.2f} times 1 (wanted: 1.7)")
+
+
+def growth(sizes):
+    "Gram matrix only, single precision, two threads: seconds and peak memory, each size in a process of its own."
+    points = []
+    for n in sizes:
+        command = [sys.executable, __file__, "--one-size", str(n)]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        seconds, peak = map(float, out.split())
+        points.append((n, seconds))
+        print(f"N = {n:6d}: 100 extra-trees in {seconds:7.1f} s, peak {peak:5.2f} GB", flush=True)
+    slope = np.polyfit(*np.log(np.array(points)).T, 1)[0]
+    print(f"growth: seconds ~ N^{slope:.2f} (wanted: N = 20000 under 8 GB)")
+    return points
+
+
+def one_size(n):
+    X, Y, _ = images(n)
+    K = np.empty((n, n), dtype=np.float32)
+    for start in range(0, n, 1000):
+        K[start : start + 1000] = RBFKernel(sigma=SIGMA).gram(Y[start : start + 1000], Y)
+    for start in range(0, n, 1000):  # exactly symmetric, as a Gram matrix is
+        block = K[start : start + 1000, start:]
+        K[start:, start : start + 1000] = block.T
+    model = OutputKernelExtraTrees("precomputed", max_features="sqrt", n_jobs=2, random_state=0)
+    OutputKernelExtraTrees("precomputed", n_estimators=1).fit(X[:100], np.ascontiguousarray(K[:100, :100]))
+    seconds, _ = timed(lambda: model.fit(X, K))
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+
+
+def plot(points, path):
+    import matplotlib.pyplot as plt
+
+    n, seconds = np.array(points).T
+    fig, ax = plt.subplots(figsize=(5, 3.5))
+    ax.loglog(n, seconds, "o-")
+    ax.set(xlabel="N", ylabel="seconds", title="100 extra-trees from a Gram matrix, two threads")
+    fig.tight_layout()
+    fig.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=2000, help="number of training images (default: 2000)")
+    parser.add_argument("--repeats", type=int, default=3, help="pairs of runs (default: 3)")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1250, 2500, 5000, 10000, 20000])
+    parser.add_argument("--plot", help="where to save the log-log plot of growth")
+    parser.add_argument("--one-size", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one_size:
+        one_size(args.one_size)
+    else:
+        side_by_side(args.n, args.repeats)
+        decoding_and_memory(args.n)
+        threads(args.n, args.repeats)
+        points = growth(args.sizes)
+        if args.plot:
+            plot(points, args.plot)
