@@ -274,7 +274,7 @@ def _n_features_tried(max_features, p):
         return min(_whole_number("max_features", max_features, 1), p)
     return max(1, int(_part("max_features", max_features, 1, 0) and max_features * p))
 
-# %% ../nbs/01_trees.ipynb #1e12a8f1
+# %% ../nbs/01_trees.ipynb #341f34d6
 class _TreeModel(OutputKernelMixin, BaseEstimator):
     "What a tree and an ensemble share: parameters, validation, and the way from a fit to a grower."
 
@@ -309,6 +309,10 @@ class _TreeModel(OutputKernelMixin, BaseEstimator):
         rules = self._rules(len(X), X.shape[1])
         form = _gram_or_factor(self.kernel_, self.outputs_, lambda: self.gram_)
         return X, _Grower(X, form, rules), sample_weight
+
+    def __sklearn_is_fitted__(self):
+        "A fit that stopped at bad input leaves no tree, so the model is not fitted."
+        return hasattr(self, "tree_") or hasattr(self, "estimators_")
 
     def _check_X(self, X):
         check_is_fitted(self)
