@@ -274,7 +274,7 @@ def _n_features_tried(max_features, p):
         return min(_whole_number("max_features", max_features, 1), p)
     return max(1, int(_part("max_features", max_features, 1, 0) and max_features * p))
 
-# %% ../nbs/01_trees.ipynb #341f34d6
+# %% ../nbs/01_trees.ipynb #329a58df
 class _TreeModel(OutputKernelMixin, BaseEstimator):
     "What a tree and an ensemble share: parameters, validation, and the way from a fit to a grower."
 
@@ -307,7 +307,7 @@ class _TreeModel(OutputKernelMixin, BaseEstimator):
             if not np.isfinite(sample_weight).all() or (sample_weight < 0).any() or not sample_weight.any():
                 raise ValueError("sample_weight must be finite, not negative, and not all zero.")
         rules = self._rules(len(X), X.shape[1])
-        form = _gram_or_factor(self.kernel_, self.outputs_, lambda: self.gram_)
+        form = _gram_or_factor(self.kernel_, self.outputs_, self._training_gram.value)
         return X, _Grower(X, form, rules), sample_weight
 
     def __sklearn_is_fitted__(self):
