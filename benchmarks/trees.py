@@ -3,10 +3,12 @@
 The work is the image completion of OK3 (N digits, 128 pixels of the top half, an RBF kernel on the bottom half) where
 the USPS digits are at hand (OKBOOK_DATA), and random images of the same sizes where they are not. One thread unless
 said. Every ratio is the median over pairs of runs, one of each peer after the other, so that a drift of the machine
-touches both. Nothing here gates a test.
+touches both. Nothing here gates a test. With ``--store`` the figures go to ``benchmarks/trees.csv``, which the book's
+page on speed shows.
 """
 
 import argparse
+import csv
 import os
 import pickle
 import resource
@@ -14,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -25,6 +28,17 @@ from okbook.core import RBFKernel
 from okbook.trees import OutputKernelExtraTrees, OutputKernelTree
 
 SIGMA = 7.0711
+FIELDS = ("work", "n", "okbook", "peer", "ratio", "unit", "wanted")
+ROWS = []
+
+
+def report(work, n, okbook, peer="", ratio="", unit="s", wanted=""):
+    "Print a figure, and keep it."
+    ROWS.append(dict(zip(FIELDS, (work, n, okbook, peer, ratio, unit, wanted))))
+    shown = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in (okbook, peer, ratio)]
+    print(
+        f"{work:66s} N = {n:6d}  {shown[0]:>8s} {unit:3s} {shown[1]:>8s} {shown[2]:>6s}   wanted: {wanted}", flush=True
+    )
 
 
 def images(n, seed=0):
@@ -49,14 +63,11 @@ def timed(function):
     return time.perf_counter() - start, result
 
 
-def pairs(name, ours, peer, repeats, target):
+def pairs(work, n, ours, peer, repeats, wanted):
     "Median seconds of both, and the median ratio, pair by pair."
     rows = [(timed(ours)[0], timed(peer)[0]) for _ in range(repeats)]
     a, b = (statistics.median(column) for column in zip(*rows))
-    ratio = statistics.median(y / x for x, y in rows)
-    print(
-        f"{name:58s} okbook {a:8.3f} s   scikit-learn {b:8.3f} s   ratio {ratio:6.1f}   (wanted: {target})", flush=True
-    )
+    report(work, n, a, b, statistics.median(y / x for x, y in rows), wanted=wanted)
 
 
 def side_by_side(n, repeats):
@@ -73,25 +84,28 @@ def side_by_side(n, repeats):
     OutputKernelExtraTrees("precomputed", n_estimators=1).fit(X, K50)
     OutputKernelTree("precomputed", max_depth=1).fit(X, K)
     pairs(
-        "100 extra-trees, rank-50 output kernel (50 columns)",
+        "100 extra-trees, rank-50 output kernel; peer: 50 columns",
+        n,
         lambda: OutputKernelExtraTrees("precomputed", **trees).fit(X, K50),
         lambda: ExtraTreesRegressor(**trees).fit(X, low),
         2 * repeats + 1,
-        5,
+        "5 times faster",
     )
     pairs(
-        "one tree, best splits on all features, full rank",
+        "one tree, best splits on all features, full rank; peer: N columns",
+        n,
         lambda: OutputKernelTree("precomputed", random_state=0).fit(X, K),
         lambda: DecisionTreeRegressor(random_state=0).fit(X, full),
         repeats,
-        10,
+        "10 times faster",
     )
     pairs(
-        "100 extra-trees, full-rank RBF Gram matrix (N columns)",
+        "100 extra-trees, full-rank Gram matrix; peer: N columns",
+        n,
         lambda: OutputKernelExtraTrees("precomputed", **trees).fit(X, K),
         lambda: ExtraTreesRegressor(**trees).fit(X, full),
         repeats,
-        20,
+        "20 times faster",
     )
 
 
@@ -102,17 +116,15 @@ def decoding_and_memory(n):
     model.fit(X[:n], Y[:n])
     model.predict(X[n : n + 2])
     seconds = statistics.median(timed(lambda: model.predict(X[n:]))[0] for _ in range(7))
-    print(f"decode 400 queries: {seconds:.3f} s (wanted: under 0.1)")
-    nodes = sum(tree.tree_.node_count for tree in model.estimators_)
-    arrays = sum(array.nbytes for tree in model.estimators_ for array in tree.tree_)
+    report("decode 400 queries of the 100 trees", n, seconds, wanted="under 0.1 s")
     given = OutputKernelExtraTrees("precomputed", max_features="sqrt", random_state=0).fit(X[:n], model.gram_)
-    alone, whole = (len(pickle.dumps(fitted)) / 1e6 for fitted in (model, given))
-    print(
-        f"fitted ensemble: {nodes} nodes in arrays of {arrays / 1e6:.1f} MB; pickled {alone:.1f} MB, "
-        f"with a given Gram matrix {whole:.1f} MB (wanted: under 50)"
-    )
     small = ExtraTreesRegressor(n_estimators=2, max_features="sqrt", random_state=0).fit(X[:n], model.gram_)
-    print(f"scikit-learn's on N columns: {len(pickle.dumps(small)) / 2e6 * 100:.0f} MB for 100 trees (from 2 of them)")
+    alone, whole, peer = (len(pickle.dumps(fitted)) / 1e6 for fitted in (model, given, small))
+    peer *= 50  # two trees of the hundred
+    report(
+        "memory of the 100 trees and the outputs; peer: N columns", n, alone, peer, peer / alone, "MB", "under 50 MB"
+    )
+    report("the same with the given Gram matrix", n, whole, peer, peer / whole, "MB", "under 50 MB")
 
 
 def threads(n, repeats):
@@ -125,7 +137,15 @@ def threads(n, repeats):
     fit(2)()
     rows = [(timed(fit(1))[0], timed(fit(2))[0]) for _ in range(2 * repeats + 1)]
     ratio = statistics.median(one / two for one, two in rows)
-    print(f"threads: 2 are {ratio:.2f} times 1 (wanted: 1.7)")
+    one, two = (statistics.median(column) for column in zip(*rows))
+    report(
+        "100 extra-trees, full-rank Gram matrix: 2 threads; peer: 1 thread",
+        n,
+        two,
+        one,
+        ratio,
+        wanted="1.7 times faster",
+    )
 
 
 def growth(sizes):
@@ -136,10 +156,10 @@ def growth(sizes):
         out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         seconds, peak = map(float, out.split())
         points.append((n, seconds))
-        print(f"N = {n:6d}: 100 extra-trees in {seconds:7.1f} s, peak {peak:5.2f} GB", flush=True)
+        report("growth: 100 extra-trees, float32 Gram matrix, 2 threads", n, seconds, wanted="completes")
+        report("growth: peak memory", n, peak, unit="GB", wanted="under 8 GB at N = 20000")
     slope = np.polyfit(*np.log(np.array(points)).T, 1)[0]
-    print(f"growth: seconds ~ N^{slope:.2f} (wanted: N = 20000 under 8 GB)")
-    return points
+    print(f"growth: seconds ~ N^{slope:.2f}")
 
 
 def one_size(n):
@@ -156,23 +176,12 @@ def one_size(n):
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 
 
-def plot(points, path):
-    import matplotlib.pyplot as plt
-
-    n, seconds = np.array(points).T
-    fig, ax = plt.subplots(figsize=(5, 3.5))
-    ax.loglog(n, seconds, "o-")
-    ax.set(xlabel="N", ylabel="seconds", title="100 extra-trees from a Gram matrix, two threads")
-    fig.tight_layout()
-    fig.savefig(path, dpi=150)
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=2000, help="number of training images (default: 2000)")
     parser.add_argument("--repeats", type=int, default=3, help="pairs of runs (default: 3)")
     parser.add_argument("--sizes", type=int, nargs="*", default=[1250, 2500, 5000, 10000, 20000])
-    parser.add_argument("--plot", help="where to save the log-log plot of growth")
+    parser.add_argument("--store", action="store_true", help="keep the figures in benchmarks/trees.csv")
     parser.add_argument("--one-size", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one_size:
@@ -181,6 +190,9 @@ if __name__ == "__main__":
         side_by_side(args.n, args.repeats)
         decoding_and_memory(args.n)
         threads(args.n, args.repeats)
-        points = growth(args.sizes)
-        if args.plot:
-            plot(points, args.plot)
+        growth(args.sizes)
+        if args.store:
+            with open(Path(__file__).with_suffix(".csv"), "w", newline="") as file:
+                writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(ROWS)
