@@ -220,7 +220,16 @@ def _sides(values, cut, samples, start, stop, left, right):
         n_left += np.uintp(values[k] <= cut)
     return np.int64(n_left)
 
-# %% ../nbs/01_trees.ipynb #b2d81e76
+# %% ../nbs/01_trees.ipynb #1b467b16
+@jit_inline
+def _weight(weight, index, start, stop):
+    "Weight of some examples."
+    total = 0.0
+    for k in range(np.uintp(start), np.uintp(stop)):
+        total += weight[index[k]]
+    return total
+
+# %% ../nbs/01_trees.ipynb #468d8c98
 @jit
 def _search_random(
     X, weight, weighted, rows, phi, total, part, block, offset, stride, local, samples, start, stop,
@@ -244,11 +253,7 @@ def _search_random(
             n_left = _sides(values, threshold, samples, start, stop, left, right)
             if min(n_left, n - n_left) >= min_leaf:
                 side, m = (left, n_left) if 2 * n_left <= n else (right, n - n_left)
-                w = np.float64(m)
-                if weighted:
-                    w = 0.0
-                    for k in range(m):
-                        w += weight[side[k]]
+                w = _weight(weight, side, 0, m) if weighted else np.float64(m)
                 if stride > 0:
                     A, R = _side_gram(block, offset, stride, local, rows, side, m)
                 else:
@@ -274,6 +279,16 @@ def _hand_down(block, offset, stride, local, rows, samples, start, mid, stop, in
     for k in range(start, stop):
         i = samples[k]
         rows[i] = u[k - start] if first <= k < last else rows[i] - u[k - start]
+
+# %% ../nbs/01_trees.ipynb #738d0b79
+@jit
+def _hand_down_sums(phi, total, part, sums, samples, start, mid, stop, size):
+    "The same for the sums of the factor's rows, from the smaller child; the right child is pushed first."
+    small, first, last = (1, start, mid) if 2 * (mid - start) <= stop - start else (0, mid, stop)
+    _side_factor(phi, total, part, samples, first, last)
+    for c in range(part.shape[0]):
+        sums[size + small, c] = part[c]
+        sums[size + 1 - small, c] = total[c] - part[c]
 
 # %% ../nbs/01_trees.ipynb #7901e791
 @jit
@@ -357,7 +372,7 @@ class Rules(NamedTuple):
     min_impurity_decrease: float
     seed: int
 
-# %% ../nbs/01_trees.ipynb #ddf3e21c
+# %% ../nbs/01_trees.ipynb #30f49f62
 @jit
 def grow(X, order, samples, outputs, rules, nodes, cuts, impurity):
     """Grow one tree, depth first; the number of nodes.
@@ -376,11 +391,13 @@ def grow(X, order, samples, outputs, rules, nodes, cuts, impurity):
     rng, total, part = np.full(1, seed), np.zeros(d), np.zeros(d)
     rank, before = np.empty((p * best, n * best), np.int32), np.empty((p * best, n * best))
     # a row of the stack: start, stop, depth, parent, constants, and the block that is read: offset, stride, copied
-    stack = np.empty((n + 2, 8), np.int64)
+    stack, sums = np.empty((n + 2, 8), np.int64), np.empty((n + 2, d))  # and the sum of the factor's rows
     stack[0] = 0, n, 0, -1, 0, 0, gram.shape[0], 0
     if weighted and d == 0:
         _gather(whole, 0, gram.shape[0], weight, local, rows, samples, 0, n, left, block, 0)
         stack[0] = 0, n, 0, -1, 0, 0, n, 1
+    if d > 0:
+        _side_factor(phi, part, sums[0], samples, 0, n)
     size, n_nodes, root = 1, 0, 0.0
     while size > 0:
         size -= 1
@@ -394,13 +411,17 @@ def grow(X, order, samples, outputs, rules, nodes, cuts, impurity):
             nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = -1, -1, start, stop
             cuts[node], impurity[node] = np.nan, 0.0
             continue
-        W, Q, T = 0.0, 0.0, 0.0
+        W, Q, T = np.float64(m), 0.0, 0.0
         for k in range(np.uintp(start), np.uintp(stop)):
-            W += weight[samples[k]]
             Q += trace[samples[k]]
             T += rows[samples[k]]
+        if weighted:
+            W = _weight(weight, samples, start, stop)
         if stride == 0:
-            T, _ = _side_factor(phi, part, total, samples, start, stop)
+            T = 0.0
+            for c in range(d):
+                total[c] = sums[size, c]
+                T += total[c] * total[c]
         root = W if node == 0 else root
         nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = -1, -1, start, stop
         cuts[node], impurity[node] = np.nan, max(Q - T / W, 0.0) / W
@@ -441,10 +462,14 @@ def grow(X, order, samples, outputs, rules, nodes, cuts, impurity):
         if f >= 0 and gain / root + 2.3e-16 >= min_decrease:
             _range(X, f, samples, start, stop, values)
             mid = start + _sides(values, cut, samples, start, stop, left, right)
-            for k in range(start, stop):
-                samples[k] = left[k - start] if k < mid else right[k - mid]
+            for k in range(np.uintp(mid - start)):
+                samples[np.uintp(start) + k] = left[k]
+            for k in range(np.uintp(stop - mid)):
+                samples[np.uintp(mid) + k] = right[k]
             if stride > 0:
                 _hand_down(source, offset, stride, local, rows, samples, start, mid, stop, left, u)
+            else:
+                _hand_down_sums(phi, total, part, sums, samples, start, mid, stop, size)
             if best:
                 _split_orders(X, f, cut, order, features, constants, start, stop, right)
             nodes[node, 1], cuts[node] = f, cut

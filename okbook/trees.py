@@ -852,11 +852,21 @@ def _bootstrap(seed, n, sample_weight):
         return np.bincount(draw.randint(0, n, n), minlength=n).astype(float)
     return np.bincount(draw.choice(n, n, p=sample_weight / sample_weight.sum()), minlength=n).astype(float)
 
-# %% ../nbs/01_trees.ipynb #d05ac9b8
-def _grow_one(grower, seed, bootstrap, sample_weight, ccp_alpha):
+# %% ../nbs/01_trees.ipynb #0e6182dd
+def _seeds(random_state, n_trees):
+    "For each tree its seed and that of its splits, as scikit-learn draws them (but seeding one generator anew)."
+    seeds, stream = [random_state.randint(np.iinfo(np.int32).max) for _ in range(n_trees)], np.random.RandomState()
+    splits = []
+    for seed in seeds:
+        stream.seed(seed)
+        splits.append(stream.randint(0, 2**31 - 1))
+    return list(zip(seeds, splits))
+
+# %% ../nbs/01_trees.ipynb #f7084631
+def _grow_one(grower, seed, split_seed, bootstrap, sample_weight, ccp_alpha):
     "One tree of an ensemble (the unit of parallel work)."
     weight = _bootstrap(seed, len(grower.X), sample_weight) if bootstrap else sample_weight
-    tree = grower.grow(weight, check_random_state(seed).randint(0, 2**31 - 1))
+    tree = grower.grow(weight, split_seed)
     tree = tree._replace(weight=tree.weight.astype(np.int32)) if bootstrap else tree
     return _pruned(tree, ccp_alpha) if ccp_alpha > 0 else tree
 
@@ -933,7 +943,7 @@ class _Votes(_Averages):
         total = sum(_importances(tree.tree_, self.n_features_in_) for tree in self.estimators_)
         return total / total.sum() if total.sum() > 0 else total
 
-# %% ../nbs/01_trees.ipynb #326684c4
+# %% ../nbs/01_trees.ipynb #0e28aab1
 class _Forest(_Votes):
     "What the three ensembles share; they differ in the defaults of their constructors."
 
@@ -1003,21 +1013,20 @@ class _Forest(_Votes):
             raise ValueError("oob_score=True needs bootstrap=True: without it every tree has seen every example.")
         X, grower, sample_weight = self._check_fit(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
-        seeds = [random_state.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]
+        seeds = _seeds(random_state, n_trees)
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_grow_one)(grower, seed, self.bootstrap, sample_weight, self.ccp_alpha) for seed in seeds
+            delayed(_grow_one)(grower, *seed, self.bootstrap, sample_weight, self.ccp_alpha) for seed in seeds
         )
         bar = tqdm(grown, total=n_trees, desc=type(self).__name__, unit="tree", disable=not self.verbose)
-        self.estimators_ = [self._as_estimator(tree, seed) for tree, seed in zip(bar, seeds)]
+        as_estimator = self._tree_maker()
+        self.estimators_ = [as_estimator(tree, seed) for tree, (seed, _) in zip(bar, seeds)]
         if self.oob_score:
             self._score_out_of_bag(X)
         return self
 
-    def _as_estimator(self, tree, seed):
-        "A fitted tree of the ensemble; it shares the outputs, and owns only its nodes."
-        names = OutputKernelTree().get_params()
-        member = OutputKernelTree(**{name: getattr(self, name) for name in names})
-        member.random_state = seed
+    def _tree_maker(self):
+        "A function that makes a fitted tree of the ensemble: it shares the outputs, and owns only its nodes."
+        params = {name: getattr(self, name) for name in OutputKernelTree().get_params()}
         shared = (
             "kernel_",
             "outputs_",
@@ -1028,9 +1037,14 @@ class _Forest(_Votes):
             "feature_names_in_",
         )
         private = ("_training_gram", "_n_outputs_given", "_y_1d", "_y_codes")
-        vars(member).update({name: vars(self)[name] for name in shared + private if name in vars(self)})
-        member.tree_ = tree
-        return member
+        state = {name: vars(self)[name] for name in shared + private if name in vars(self)}
+
+        def make(tree, seed):
+            member = OutputKernelTree(**(params | {"random_state": seed}))
+            vars(member).update(state, tree_=tree)
+            return member
+
+        return make
 
     def _score_out_of_bag(self, X):
         "`oob_loss_` and `oob_score_`: each training example predicted by the trees that have not seen it."

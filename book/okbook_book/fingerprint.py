@@ -1,7 +1,8 @@
 """Fingerprints of what a built book depends on.
 
-`surroundings` covers what a notebook's outputs depend on besides its own cells: the package, the stored tables,
-the data, the locked requirements, the figure style, and how cells are marked. It names the cache of executed notebooks.
+`surroundings` covers what a notebook's outputs depend on besides its own cells: the package, the stored tables
+and benchmarks, the data, the locked requirements, the figure style, and how cells are marked. It names the cache of
+executed notebooks.
 `everything` adds all sources of the book. It is written into the built book, so that a test can tell
 whether that book was made from the sources at hand.
 """
@@ -47,7 +48,8 @@ def _marks():
 
 
 def surroundings():
-    digest = _hash(_files("okbook/**/*.*", "tables/**/*.*", "requirements.lock", "book/okbook.mplstyle"))
+    stored = _files("tables/**/*.*", "benchmarks/*.csv")
+    digest = _hash(_files("okbook/**/*.*", "requirements.lock", "book/okbook.mplstyle") + stored)
     digest.update(_data() + _marks())
     return digest.hexdigest()
 
