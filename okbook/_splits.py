@@ -372,20 +372,20 @@ class Rules(NamedTuple):
     min_impurity_decrease: float
     seed: int
 
-# %% ../nbs/01_trees.ipynb #30f49f62
+# %% ../nbs/01_trees.ipynb #9a7ae98f
 @jit
-def grow(X, order, samples, outputs, rules, nodes, cuts, impurity):
+def grow(X, order, samples, outputs, rules, block, nodes, cuts, impurity):
     """Grow one tree, depth first; the number of nodes.
 
     Fills ``nodes`` (right child, feature, start, stop), ``cuts`` and ``impurity``, and sorts ``samples`` so that each
-    node is a range. The left child of a node is the next one. ``X`` is stored by columns for sorted thresholds.
+    node is a range. The left child of a node is the next one. ``X`` is stored by columns for sorted thresholds;
+    ``block`` is scratch memory.
     """
     gram, phi, weight, trace, square, rows, weighted = outputs
     samples, order = samples.view(np.uint32), order.view(np.uint32)  # unsigned: no index is counted from the end
     best, max_features, max_depth, min_split, min_leaf, min_decrease, seed = rules
     n, p, d, whole = samples.shape[0], X.shape[1], phi.shape[1], gram.reshape(-1)
     ones, local = np.ones_like(weight), np.arange(X.shape[0]).astype(np.uint32)
-    block = np.empty(8 + d * d * 4 // 3 + (0 if d > 0 else n * n // 3 + n * n * weighted), gram.dtype)
     left, right, values = np.empty(n, np.uint32), np.empty(X.shape[0], np.uint32), np.empty(n, np.float32)
     u, features, constant, count = np.empty(n), np.arange(p), np.empty(p, np.int64), np.empty(5, np.int64)
     rng, total, part = np.full(1, seed), np.zeros(d), np.zeros(d)

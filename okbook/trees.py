@@ -6,8 +6,9 @@
 __all__ = ['gram_variance', 'split_score', 'Tree', 'OutputKernelTree', 'export_text', 'plot_tree', 'OutputKernelBagging',
            'OutputKernelRandomForest', 'OutputKernelExtraTrees']
 
-# %% ../nbs/01_trees.ipynb #e24932b5
+# %% ../nbs/01_trees.ipynb #d0df36a3
 import numbers
+import threading
 import warnings
 from functools import partialmethod
 from typing import NamedTuple
@@ -208,7 +209,7 @@ def _gram_or_factor(kernel, outputs, gram):
             return None, np.ascontiguousarray(phi)
     return K, None
 
-# %% ../nbs/01_trees.ipynb #11601356
+# %% ../nbs/01_trees.ipynb #705eeb1c
 class _Grower:
     "What all trees of an ensemble share: inputs, outputs and rules, prepared once."
 
@@ -223,6 +224,15 @@ class _Grower:
             self.gram.diagonal().astype(float) if self.phi is None else np.einsum("ij,ij->i", self.phi, self.phi)
         )
         self.rows = self.gram.sum(axis=1, dtype=float) if self.phi is None else np.zeros(len(X))
+        self.blocks = {}
+
+    def _block(self, weighted):
+        "Scratch memory of this thread, made once: to touch fresh memory takes longer than to fill it again."
+        if threading.get_ident() not in self.blocks:
+            n, d = len(self.X), 0 if self.phi is None else self.phi.shape[1]
+            size = 8 + (d * d * 4 // 3 if d else n * n // 3 + n * n * weighted)
+            self.blocks[threading.get_ident()] = np.empty(size, self.gram.dtype if self.phi is None else float)
+        return self.blocks[threading.get_ident()]
 
     def grow(self, weight, seed):
         "One tree, from one weight an example (None: all one) and the seed of its random stream."
@@ -240,7 +250,7 @@ class _Grower:
         nodes = np.empty((2 * len(samples) - 1, 4), np.int32)
         cuts, impurity = np.empty(len(nodes)), np.empty(len(nodes))
         rules = _splits.Rules(seed=seed, **self.rules)
-        m = _splits.grow(self.X, order, samples, outputs, rules, nodes, cuts, impurity)
+        m = _splits.grow(self.X, order, samples, outputs, rules, self._block(weighted), nodes, cuts, impurity)
         right, feature, start, stop = nodes[:m].T.copy()
         return Tree(right, feature, cuts[:m].copy(), impurity[:m].copy(), start, stop, samples, w)
 
