@@ -1875,25 +1875,33 @@ class OutputKernelMixin(_MeasuresLoss):
 
 # %% ../nbs/00_core.ipynb #267885f5
 class _InputKernelMixin:
-    """The other end: distances between queries and training inputs, in the feature space of ``input_kernel``."""
+    """The other end: a kernel on the inputs, from the parameters ``input_kernel`` and ``input_params``."""
 
     def _x_is_gram(self):
         return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
 
-    def _fit_inputs(self, X):
-        """Keep the training inputs and their squared lengths; a Gram matrix is checked and not kept."""
-        self.input_kernel_ = self._X = None
-        if self._x_is_gram():
-            self._squares = check_gram(X, name="The Gram matrix X").diagonal().copy()
-            return
-        kernel = check_kernel("linear" if self.input_kernel is None else self.input_kernel, self.input_params)
-        self.input_kernel_, self._X = kernel.fit(X), X
-        self._squares = kernel.diag(X)
+    def _keep_inputs(self, X):
+        """Set ``input_kernel_`` and ``X_``; of a Gram matrix, which is checked, nothing is kept and both are None."""
+        self.input_kernel_ = self.X_ = None
+        if not self._x_is_gram():
+            kernel = check_kernel("linear" if self.input_kernel is None else self.input_kernel, self.input_params)
+            self.input_kernel_, self.X_ = kernel.fit(X), X
+        elif self.input_params:
+            raise ValueError(f"A precomputed Gram matrix has no parameters: got input_params={self.input_params}.")
+        else:
+            check_gram(X, name="The Gram matrix X")
 
-    def _input_distances(self, X):
-        """Squared distances to the training inputs, up to a constant for each query."""
-        products = X if self._X is None else self.input_kernel_.gram(X, self._X)
-        return self._squares - 2.0 * products
+    def _fit_inputs(self, X):
+        """Keep the inputs; their Gram matrix, looked at if nothing is proved of its kernel."""
+        self._keep_inputs(X)
+        if self.X_ is None:
+            return X
+        K = self.input_kernel_.gram(X)
+        return K if self.input_kernel_._proved_psd else check_gram(K, name="The Gram matrix of the input kernel")
+
+    def _cross_gram(self, X):
+        """Kernel between queries and training inputs, a column for each of these."""
+        return X if self.X_ is None else self.input_kernel_.gram(X, self.X_)
 
     def __sklearn_tags__(self):
         """With a precomputed input kernel, scikit-learn must slice rows and columns of ``X``."""
@@ -1950,6 +1958,8 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         The training outputs; None if ``y`` was a Gram matrix.
     input_kernel_ : Kernel or None
         The fitted input kernel; None if ``X`` is a Gram matrix.
+    X_ : ndarray of shape (n, p) or None
+        The training inputs; None if ``X`` is a Gram matrix.
     classes_ : ndarray of shape (n_classes,)
         The classes (Dirac kernel only).
     n_features_in_ : int
@@ -2009,7 +2019,8 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._fit_outputs(y, n_samples=len(X))
         _check_neighbours(self.n_neighbors, len(X))
-        self._fit_inputs(X)
+        self._keep_inputs(X)
+        self._squares = X.diagonal().copy() if self.X_ is None else self.input_kernel_.diag(X)
         return self
 
     def weights(self, X):
@@ -2027,8 +2038,10 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        n, k = len(self._squares), self.n_neighbors
-        near = [np.argsort(self._input_distances(X[r]), axis=1, kind="stable")[:, :k] for r in _blocks(len(X), n)]
+        n, near = len(self._squares), []
+        for rows in _blocks(len(X), n):
+            distances = self._squares - 2.0 * self._cross_gram(X[rows])  # up to a constant for each query
+            near.append(np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors])
         return _equal_weights(np.concatenate(near), n)
 
 # %% ../nbs/00_core.ipynb #e98cdcde

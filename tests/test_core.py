@@ -514,6 +514,34 @@ def test_neighbours_in_the_space_of_an_input_kernel():
     assert_allclose(blind.predict(kernel.gram(queries, X)), expected, strict=True)
 
 
+def test_gram_matrix_of_the_inputs():
+    "What estimators that need all of it share: the matrix in fit, and its rows for queries."
+
+    class Inputs(core._InputKernelMixin, BaseEstimator):
+        def __init__(self, input_kernel=None, input_params=None):
+            self.input_kernel, self.input_params = input_kernel, input_params
+
+    rng = np.random.default_rng(0)
+    X, queries, kernel = rng.standard_normal((30, 3)), rng.standard_normal((5, 3)), RBFKernel(sigma=0.5)
+    G, cross = kernel.gram(X), kernel.gram(queries, X)
+    for model in (Inputs("rbf", {"sigma": 0.5}), Inputs(kernel), Inputs(lambda A, B: kernel.gram(A, B))):
+        assert_allclose(model._fit_inputs(X), G, strict=True)
+        assert_allclose(model._cross_gram(queries), cross, strict=True)
+        assert model.X_ is X and not model.__sklearn_tags__().input_tags.pairwise
+    assert_allclose(Inputs()._fit_inputs(X), X @ X.T, strict=True)
+    given = Inputs("precomputed")
+    assert (
+        given._fit_inputs(G) is G and given._cross_gram(cross) is cross and given.__sklearn_tags__().input_tags.pairwise
+    )
+    assert given.X_ is None and given.input_kernel_ is None
+    with pytest.raises(ValueError, match="The Gram matrix of the input kernel must be positive semi-definite"):
+        Inputs(lambda A, B: -A @ B.T)._fit_inputs(X)
+    with pytest.raises(ValueError, match="The Gram matrix X must be positive semi-definite"):
+        given._fit_inputs(-G)
+    with pytest.raises(ValueError, match="no parameters: got input_params"):
+        Inputs("precomputed", {"sigma": 1.0})._fit_inputs(G)
+
+
 def test_constant_inputs_and_constant_outputs():
     rng = np.random.default_rng(0)
     X, y = np.ones((10, 2)), rng.standard_normal(10)
