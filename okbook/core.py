@@ -1587,9 +1587,9 @@ class _Decodes(_Weighs):
         candidates = kernel.check(candidates, name="candidates")
         return decode_weights(W, kernel.gram(outputs, candidates), kernel.diag(candidates)), candidates
 
-    def _kernel_and_outputs(self):
-        """The kernel and the outputs; of a Gram matrix alone, the kernel over its indices."""
-        if self.kernel_ is not None:
+    def _kernel_and_outputs(self, by_index=False):
+        """The kernel and the outputs; of a Gram matrix alone, or on demand, the kernel over its indices."""
+        if self.kernel_ is not None and not by_index:
             return self.kernel_, self.outputs_
         kernel = GramKernel(self.gram_)
         kernel.K_ = kernel.K  # checked when it was given
@@ -1644,7 +1644,10 @@ class _Predicts(_Decodes):
                 "No pre-image: this model was given only the Gram matrix of the outputs, not the outputs. Use "
                 "predict_gram(X) for predicted kernel values, or decode(X) for the nearest training example."
             )
-        W = self._checked_weights(X)
+        return self._predict(self._checked_weights(X), candidates)
+
+    def _predict(self, W, candidates=None):
+        """Outputs that weights stand for."""
         if candidates is None and isinstance(self.candidates, str):
             if isinstance(self.kernel_, LinearKernel):
                 return W @ self.outputs_
@@ -1739,12 +1742,17 @@ class _MeasuresLoss(_PredictsGram):
             return feature_space_losses(W, self.gram_, *self._check_cross(y, diag, W))
         y = self.kernel_.check(y)
         check_consistent_length(X, y)
-        diag = self.kernel_.diag(y)
-        if not hasattr(self.kernel_, "features"):
-            return feature_space_losses(W, self.gram_, self.kernel_.gram(y, self.outputs_), diag)
-        truth = self.kernel_.features(y)
+        return self._losses(W, y)
+
+    def _losses(self, W, y, by_index=False):
+        """Losses of weights; ``y`` are the true outputs, or the indices of training outputs."""
+        kernel, outputs = self._kernel_and_outputs(by_index)
+        diag = kernel.diag(y)
+        if not hasattr(kernel, "features"):
+            return feature_space_losses(W, self.gram_, kernel.gram(y, outputs), diag)
+        truth = kernel.features(y)
         unseen = np.maximum(diag - _row_norms(truth), 0.0)  # the part of a new label that no feature holds
-        return _row_norms(W @ self.kernel_.features(self.outputs_) - truth) + unseen
+        return _row_norms(W @ kernel.features(outputs) - truth) + unseen
 
     def _check_cross(self, y, diag, W):
         y = check_array(y, dtype=[np.float64, np.float32], input_name="y")
@@ -1854,13 +1862,21 @@ class OutputKernelMixin(_MeasuresLoss):
         check_is_fitted(self)
         if self.kernel_ is None:
             raise ValueError("A Gram matrix alone gives no score: use loss(X, cross_gram, diag=...).")
+        W, y = self._checked_weights(X), self.kernel_.check(y)
+        check_consistent_length(X, y)
+        return self._score(W, y, sample_weight)
+
+    def _score(self, W, y, sample_weight=None, by_index=False, losses=None):
+        """Score of weights; ``y`` as for ``_losses``, which may be there already."""
         if isinstance(self.kernel_, DiracKernel):
-            return float(np.average(self.predict(X) == self.kernel_.check(y), weights=sample_weight))
-        loss, y = self.loss(X, y, sample_weight), self.kernel_.check(y)
-        spread = feature_space_variance(self.kernel_, y, sample_weight)
+            return float(np.average(self._predict(W) == y, weights=sample_weight))
+        losses = self._losses(W, y, by_index) if losses is None else losses
+        loss = np.average(losses, weights=sample_weight)
+        kernel, _ = self._kernel_and_outputs(by_index)
+        spread = feature_space_variance(kernel, y, sample_weight)
         if spread > 0:
-            return 1.0 - loss / spread
-        return float(loss <= 1e-12 * self.kernel_.diag(y).mean())
+            return float(1.0 - loss / spread)
+        return float(loss <= 1e-12 * kernel.diag(y).mean())
 
     def __sklearn_tags__(self):
         """A classifier for the Dirac kernel, otherwise a regressor."""

@@ -28,7 +28,6 @@ from okbook.core import (
     LinearKernel,
     OutputKernelMixin,
     decode_weights,
-    feature_space_losses,
     pivoted_cholesky,
 )
 
@@ -1064,15 +1063,11 @@ class _Forest(_Votes):
                 f"{(~out).sum()} examples were in every bootstrap sample: more trees are needed.", stacklevel=3
             )
         rows = np.flatnonzero(out)
-        W = W[rows]
-        K = self.gram_
-        losses = feature_space_losses(W, K, K[rows], K.diagonal()[rows])
+        W, by_index = W[rows], not hasattr(self.kernel_, "features")  # by index: the Gram matrix is there already
+        y = rows if by_index else self.outputs_[rows]
+        losses = self._losses(W, y, by_index)
         self.oob_loss_ = float(losses.mean())
-        if isinstance(self.kernel_, DiracKernel):
-            self.oob_score_ = float(np.mean(np.argmax(self._class_weights(W), axis=1) == self._y_codes[rows]))
-        else:
-            spread = K.diagonal()[rows].mean() - K[np.ix_(rows, rows)].mean()
-            self.oob_score_ = 1.0 - self.oob_loss_ / spread if spread > 0 else 0.0
+        self.oob_score_ = self._score(W, y, by_index=by_index, losses=losses)
 
 # %% ../nbs/01_trees.ipynb #31384531
 def _out_of_bag_weights(trees, X):

@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -252,7 +252,22 @@ def test_out_of_bag_score_is_scikit_learns():
     assert_allclose(ours.oob_loss_, np.mean((y - peer.oob_prediction_) ** 2))
     labels = np.where(y > 0, "up", "down")
     ours = OutputKernelBagging("dirac", **params).fit(X, labels)
-    assert 0.7 < ours.oob_score_ <= 1.0
+    peer = RandomForestClassifier(max_features=None, **params).fit(X, labels)
+    assert_allclose(ours.oob_score_, peer.oob_score_)
+
+
+def test_out_of_bag_score_is_the_same_however_the_outputs_are_given():
+    "Vectors, a kernel function, indices of a Gram matrix, the matrix itself; of vectors no n x n matrix is made."
+    rng = np.random.default_rng(4)
+    X, Y = rng.normal(size=(60, 3)), rng.integers(-4, 5, size=(60, 2)).astype(float)
+    K = Y @ Y.T
+    params = {"n_estimators": 40, "min_samples_leaf": 3, "random_state": 0, "oob_score": True}
+    vectors = OutputKernelBagging("linear", **params).fit(X, Y)
+    assert vectors._training_gram.kept is None
+    assert OutputKernelBagging("dirac", **params).fit(X, Y[:, 0].astype(str))._training_gram.kept is None
+    for kernel, y in ((lambda A, B: A @ B.T, Y), (GramKernel(K), np.arange(60)), ("precomputed", K)):
+        other = OutputKernelBagging(kernel, **params).fit(X, y)
+        assert_allclose([other.oob_loss_, other.oob_score_], [vectors.oob_loss_, vectors.oob_score_])
 
 
 def test_out_of_bag_examples_that_every_tree_has_seen():
