@@ -742,7 +742,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #96415077
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e7c6f9ed
 import numbers
 import warnings
 
@@ -765,7 +765,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9b4c5834
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #42be2025
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -773,7 +773,7 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #70181ebb
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #4ecacb68
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -823,7 +823,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a875ab6c
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #7de5bb40
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -872,7 +872,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #bbf2fa9c
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #5ae22c13
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -913,7 +913,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3b4a2126
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #38aed4c2
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -976,7 +976,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #7bce9071
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d4b9b328
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -986,7 +986,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d8e01e63
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #33aa23b9
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -1023,7 +1023,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #63611d17
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #84ccf7f1
 class SmoothedSpectrum:
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
@@ -1183,7 +1183,7 @@ class SmoothedSpectrum:
         _check_rates(lam1, lam2)
         return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #507fde31
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #f966778f
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1240,7 +1240,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1e644004
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #7c0dfa6d
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1267,7 +1267,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9cb60b6c
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #fb2b6214
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1294,7 +1294,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #bb47d3dc
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #77bb608b
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1332,7 +1332,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #aeb80dfa
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b9380e14
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1411,8 +1411,8 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     >>> from okbook.rkhs import SemiSupervisedOutputKernelRidge
     >>> X = np.r_[np.linspace(0, 1, 20), np.linspace(2, 3, 20)][:, None]
     >>> model = SemiSupervisedOutputKernelRidge(input_params={"sigma": 0.1}, lam2=1.0, graph="knn", n_neighbors=2)
-    >>> model.fit(X, [1.0, 2.0], labelled=[0, 39]).predict([[0.9], [2.1]]).round(1)
-    array([1., 2.])
+    >>> model.fit(X, [1.0, 2.0], labelled=[0, 39]).predict([[0.9], [2.1]]).round(2)
+    array([0.97, 1.95])
     """
 
     def __init__(
@@ -1464,7 +1464,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #099625c7
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c4ead7b2
 class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 

@@ -1,13 +1,29 @@
 """Semi-supervised ridge regression against the naive formula (9) of RRSN, and every message."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
-from sklearn.model_selection import KFold
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import LinearKernel, RBFKernel
-from okbook.rkhs import SmoothedSpectrum, check_graph, check_labelled, graph_smoothers, kernel_factor, knn_graph
+from okbook.rkhs import (
+    SemiSupervisedOutputKernelRidge,
+    SemiSupervisedOutputKernelRidgeCV,
+    SmoothedSpectrum,
+    check_graph,
+    check_labelled,
+    graph_smoothers,
+    kernel_factor,
+    knn_graph,
+)
 
 SMOOTHERS = ["laplacian", "diffusion", "diffusion-graph"]
 RATES = [(0.01, 0.01), (1.0, 0.0), (0.01, 10.0), (100.0, 1e-4)]
@@ -152,3 +168,206 @@ def test_knn_graph():
     assert A.tolist() == [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
     with pytest.raises(ValueError, match="from 1 to 2 for 3 nodes: got 3"):
         knn_graph(np.zeros((3, 1)), 3)
+
+
+MODELS = [SemiSupervisedOutputKernelRidge, SemiSupervisedOutputKernelRidgeCV]
+
+
+@parametrize_with_checks(
+    [cls(output_kernel=kernel) for cls in MODELS for kernel in ("linear", "rbf", "dirac")]
+    + [cls(n_landmarks=60, smoother="diffusion-graph") for cls in MODELS]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def model_and_data(seed, **params):
+    "A model on 40 nodes of which 8 are labelled, and what belongs to it."
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2))
+    labelled = rng.permutation(40)[:8]
+    Y = np.c_[np.sin(X[labelled, 0]), X[labelled, 1] ** 2]
+    return SemiSupervisedOutputKernelRidge(input_params={"sigma": 1.0}, **params), X, Y, labelled
+
+
+@pytest.mark.parametrize("smoother", SMOOTHERS)
+@pytest.mark.parametrize("graph", ["kernel", "knn", "given", "sparse"])
+def test_estimator_is_the_naive_formula_at_seen_and_unseen_nodes(graph, smoother):
+    "eq-rrsn-7, eq-rrsn-9."
+    W = knn_graph(np.random.default_rng(5).normal(size=(40, 2)), 3)
+    form = {"given": W.toarray(), "sparse": W}.get(graph, graph)
+    model, X, Y, labelled = model_and_data(0, lam1=0.01, lam2=0.1, smoother=smoother, beta2=0.5, graph=form)
+    model.fit(X, Y, labelled)
+    K = RBFKernel(sigma=1.0).gram(X)
+    edges = {"kernel": K - np.eye(40), "knn": knn_graph(X, 10).toarray()}.get(graph, W.toarray())
+    (M,) = graph_smoothers(edges, smoother, [0.5])
+    B = naive(K, M, labelled, 0.01, 0.1)
+    X_new = np.random.default_rng(1).normal(size=(7, 2))
+    assert_allclose(model.transduction_weights_, (B @ K).T, atol=1e-8, strict=True)
+    assert_allclose(model.weights(X), model.transduction_weights_, atol=1e-8, strict=True)
+    assert_allclose(model.weights(X_new), (B @ RBFKernel(sigma=1.0).gram(X, X_new)).T, atol=1e-8, strict=True)
+    assert_allclose(model.predict(X_new), model.weights(X_new) @ Y, strict=True)
+
+
+def test_without_smoothness_it_is_ridge_regression_on_the_labelled_nodes():
+    model, X, Y, labelled = model_and_data(1, lam1=0.1, lam2=0.0)
+    oracle = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X[labelled], Y)
+    assert_allclose(model.fit(X, Y, labelled).predict(X), oracle.predict(X), atol=1e-9, strict=True)
+
+
+def test_mask_indices_and_order():
+    model, X, Y, labelled = model_and_data(2)
+    mask = np.zeros(40, bool)
+    mask[labelled] = True
+    by_index = clone(model).fit(X, Y, labelled).predict(X)
+    by_mask = clone(model).fit(X, Y[np.argsort(labelled)], mask).predict(X)
+    assert_allclose(by_mask, by_index, atol=1e-9, strict=True)
+    everything = clone(model).fit(X, X).predict(X)
+    assert_allclose(clone(model).fit(X, X, np.arange(40)).predict(X), everything, strict=True)
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_gram_matrices_are_enough(cls):
+    "Precomputed on both sides, for the kernel graph and for neighbours."
+    _, X, Y, labelled = model_and_data(3)
+    X_new = np.random.default_rng(1).normal(size=(5, 2))
+    kernel = RBFKernel(sigma=1.0)
+    for graph in ("kernel", "knn"):
+        seeing = cls(kernel, graph=graph, output_kernel="rbf").fit(X, Y, labelled)
+        blind = cls("precomputed", graph=graph, output_kernel="precomputed")
+        blind.fit(kernel.gram(X), RBFKernel().gram(Y), labelled)
+        K_new = kernel.gram(X_new, X)
+        assert_allclose(blind.predict_gram(K_new), seeing.predict_gram(X_new), atol=1e-8, strict=True)
+        assert_array_equal(blind.decode(K_new), seeing.decode(X_new))
+
+
+def test_landmarks_of_full_rank_change_nothing_and_few_are_a_kernel_of_their_own():
+    model, X, Y, labelled = model_and_data(4, lam1=0.01, lam2=0.1, graph="knn")
+    exact = clone(model).fit(X, Y, labelled)
+    full = clone(model).set_params(n_landmarks=40).fit(X, Y, labelled)
+    assert_allclose(full.weights(X), exact.weights(X), atol=1e-6, strict=True)
+    few = clone(model).set_params(n_landmarks=6).fit(X, Y, labelled)
+    assert few.dual_coef_.shape == (6, 8)
+    kernel, marks = RBFKernel(sigma=1.0), few.landmarks_
+    C = kernel.gram(X, X[marks])
+    nystrom = C @ np.linalg.solve(C[marks], C.T)
+    B = naive(nystrom, next(graph_smoothers(knn_graph(X, 10))).toarray(), labelled, 0.01, 0.1)
+    assert_allclose(few.transduction_weights_, (B @ nystrom).T, atol=1e-8, strict=True)
+    assert_allclose(few.weights(X), few.transduction_weights_, atol=1e-8, strict=True)
+    blind = clone(few).set_params(input_kernel="precomputed", input_params=None, graph=knn_graph(X, 10))
+    assert_allclose(
+        blind.fit(kernel.gram(X), Y, labelled).weights(kernel.gram(X)), few.weights(X), atol=1e-8, strict=True
+    )
+
+
+@pytest.mark.parametrize("smoother", SMOOTHERS)
+def test_cv_equals_a_loop_over_fits(smoother):
+    _, X, Y, labelled = model_and_data(5)
+    lam1s, lam2s, betas = [0.01, 0.1], [0.0, 0.01, 1.0], [0.1, 1.0]
+    params = dict(input_params={"sigma": 1.0}, smoother=smoother, output_kernel="rbf", kernel_params={"sigma": 0.5})
+    cv = KFold(4, shuffle=True, random_state=0)
+    model = SemiSupervisedOutputKernelRidgeCV(lam1_grid=lam1s, lam2_grid=lam2s, beta2_grid=betas, cv=cv, **params)
+    model.fit(X, Y, labelled)
+    losses = np.zeros_like(model.cv_losses_)
+    assert losses.shape == (1 if smoother == "laplacian" else 2, 2, 3)
+    for b, i, j in np.ndindex(losses.shape):
+        one = SemiSupervisedOutputKernelRidge(lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params)
+        parts = [
+            one.fit(X, Y[train], labelled[train]).losses(X[labelled[test]], Y[test])
+            for train, test in cv.split(labelled)
+        ]
+        losses[b, i, j] = np.concatenate(parts).mean()
+    assert_allclose(model.cv_losses_, losses, atol=1e-9, strict=True)
+    b, i, j = np.unravel_index(losses.argmin(), losses.shape)
+    one = SemiSupervisedOutputKernelRidge(lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params)
+    assert_allclose(one.fit(X, Y, labelled).weights(X), model.weights(X), atol=1e-9, strict=True)
+    assert model.best_loss_ == pytest.approx(losses.min())
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_clone_pickle_grid_search(cls):
+    _, X, Y, labelled = model_and_data(6)
+    model = cls(graph="knn", output_kernel="rbf", input_params={"sigma": 1.0})
+    fitted = clone(model).fit(X, Y, labelled)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert_allclose(again.predict_gram(X), fitted.predict_gram(X), strict=True)
+    grid = {"n_neighbors": [3, 5], "input_kernel": [RBFKernel(0.5), RBFKernel(1.0)]}
+    search = GridSearchCV(clone(model).set_params(input_params=None), grid, cv=2).fit(X, np.sin(X))
+    assert search.best_estimator_.labelled_.tolist() == list(range(40))
+    piped = make_pipeline(StandardScaler(), model).fit(X, Y, **{f"{cls.__name__.lower()}__labelled": labelled})
+    assert piped.predict(X).shape == (40, 2)
+
+
+def test_classes_decode_and_probabilities():
+    X = np.r_[np.linspace(0, 1, 20), np.linspace(2, 3, 20)][:, None]
+    for cls in MODELS:
+        model = cls(input_params={"sigma": 0.2}, graph="knn", n_neighbors=2, output_kernel="dirac")
+        model = model if cls is MODELS[0] else model.set_params(cv=2)
+        model.fit(X, ["a", "a", "b", "b"], [0, 3, 36, 39])
+        assert model.predict([[0.9], [2.1]]).tolist() == ["a", "b"]
+        assert_allclose(model.predict_proba(X).sum(axis=1), np.ones(40), strict=True)
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"lam1": 0.0}, "lam1 must be a number, positive: got 0.0"),
+        ({"lam2": -1.0}, "lam2 must be a number, zero or positive: got -1.0"),
+        ({"beta2": -1.0}, "beta2, the time of diffusion, must not be negative"),
+        ({"smoother": "heat"}, "smoother must be"),
+        ({"graph": "ring"}, "graph must be 'kernel', 'knn' or the weights of the edges: got 'ring'"),
+        ({"graph": np.zeros((3, 3))}, r"must be square, .* got \(3, 3\), n_nodes=40"),
+        ({"graph": "knn", "n_neighbors": 40}, "n_neighbors must be a whole number from 1 to 39 for 40 nodes: got 40"),
+        ({"n_landmarks": 0}, "n_landmarks must be None or a positive integer: got 0"),
+        ({"input_kernel": "linear", "input_params": None}, "graph='kernel' takes .* the least is .* graph='knn'"),
+    ],
+)
+def test_parameters_are_checked(params, message):
+    model, X, Y, labelled = model_and_data(7)
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**params).fit(X, Y, labelled)
+
+
+def test_grids_and_splits_are_checked():
+    _, X, Y, labelled = model_and_data(8)
+    cls = SemiSupervisedOutputKernelRidgeCV
+    for params, message in [
+        ({"lam1_grid": [1.0, 0.0]}, "lam1 must be a number, positive: got 0.0"),
+        ({"lam2_grid": []}, "must not be empty"),
+        ({"smoother": "diffusion", "beta2_grid": [1.0, -1.0]}, "beta2, the time of diffusion"),
+        ({"cv": ShuffleSplit(2, test_size=0.3, train_size=0.3)}, "A split must use all 8 labelled nodes: got 2 and 3"),
+        ({"cv": 9}, "greater than the number of samples"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            cls(**params).fit(X, Y, labelled)
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_data_are_checked(cls):
+    _, X, Y, labelled = model_and_data(9)
+    with pytest.raises(ValueError, match="y must hold the outputs of the 8 labelled nodes: got 7"):
+        cls().fit(X, Y[:7], labelled)
+    with pytest.raises(ValueError, match="No node is labelled"):
+        cls().fit(X, Y[:0], np.zeros(40, bool))
+    with pytest.raises(ValueError, match="at least two training examples"):
+        cls().fit(X, Y[:1], labelled[:1])
+    indefinite = RBFKernel(sigma=1.0).gram(X) - 0.5 * np.eye(40)
+    with pytest.raises(ValueError, match="The Gram matrix X must be positive semi-definite"):
+        cls("precomputed").fit(indefinite, Y, labelled)
+    with pytest.raises(ValueError, match="must be symmetric"):
+        cls(graph=np.triu(np.ones((40, 40)), 1)).fit(X, Y, labelled)
+
+
+def test_a_graph_without_edges_warns_and_leaves_the_supervised_solution():
+    model, X, Y, labelled = model_and_data(10, lam1=0.1, lam2=1.0, graph=sp.csr_array((40, 40)))
+    with pytest.warns(UserWarning, match="The graph has no edge"):
+        model.fit(X, Y, labelled)
+    oracle = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X[labelled], Y)
+    assert_allclose(model.predict(X), oracle.predict(X), atol=1e-9, strict=True)
+
+
+def test_no_output_of_an_unlabelled_node_is_read():
+    "Other outputs of the labelled nodes change the prediction; there are no others to change."
+    model, X, Y, labelled = model_and_data(11)
+    W = model.fit(X, Y, labelled).transduction_weights_
+    assert_allclose(clone(model).fit(X, 3 * Y, labelled).transduction_weights_, W, strict=True)
