@@ -541,9 +541,15 @@ def check_gram(K, *, name="K", psd=True):
     """
     K = _square(K, name)
     _check_symmetric(K, name)
-    if psd and len(K) and (why := _indefinite(K)) is not None:
-        raise ValueError(f"{name} must be positive semi-definite, but {why}.")
+    if psd:
+        _refuse_indefinite(K, name)
     return K
+
+
+def _refuse_indefinite(K, name):
+    """An error for a symmetric matrix that is not positive semi-definite."""
+    if len(K) and (why := _indefinite(K)) is not None:
+        raise ValueError(f"{name} must be positive semi-definite, but {why}.")
 
 # %% ../nbs/00_core.ipynb #07f685ba
 def _square(K, name):
@@ -1197,6 +1203,13 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
         left[pivots] = 0.0
     return np.ascontiguousarray(L[: len(pivots)].T), np.array(pivots, dtype=np.intp), float(left.sum())
 
+# %% ../nbs/00_core.ipynb #a9b393ee
+def _is_factor(Phi, K, n_vectors=8):
+    """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by random vectors; then it is positive semi-definite."""
+    V = np.random.default_rng(0).standard_normal((len(K), n_vectors))
+    left = np.linalg.norm(K @ V - Phi @ (Phi.T @ V), axis=0).max()
+    return bool(left <= 1e-8 * np.abs(K.diagonal()).mean())
+
 # %% ../nbs/00_core.ipynb #1c51e4eb
 def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
     r"""Mean loss of predicted outputs, measured in the feature space of a kernel.
@@ -1429,16 +1442,22 @@ def feature_space_variance(kernel, y, sample_weight=None):
 class _TrainingGram:
     """The training Gram matrix: given, or computed on first use and then kept."""
 
-    def __init__(self, kernel, outputs, given=None):
-        self.kernel, self.outputs, self.given, self.kept = kernel, outputs, given, None
+    def __init__(self, kernel, outputs, given, proved):
+        self.kernel, self.outputs, self.given, self.kept, self.proved = kernel, outputs, given, None, proved
+        self.name = "The Gram matrix y" if kernel is None else "The Gram matrix of the kernel"
 
     def value(self):
         if self.given is not None:
             return self.given
         if self.kept is None:
             K = self.kernel.gram(self.outputs)
-            self.kept = K if self.kernel._proved_psd else check_gram(K, name="The Gram matrix of the kernel")
+            self.kept = K if self.proved else check_gram(K, name=self.name, psd=False)
         return self.kept
+
+    def prove(self):
+        """Refuse a matrix that is not positive semi-definite, unless a theorem says that it is."""
+        if not self.proved:
+            _refuse_indefinite(self.value(), self.name)
 
     def __getstate__(self):
         return {**self.__dict__, "kept": None}
@@ -1447,8 +1466,8 @@ class _TrainingGram:
 class _FitsOutputs:
     """First turn: understand the outputs."""
 
-    def _fit_outputs(self, y, n_samples):
-        """Check ``y`` and set ``kernel_``, ``outputs_`` and what ``gram_`` needs."""
+    def _fit_outputs(self, y, n_samples, prove=True):
+        """Check ``y`` and set ``kernel_``, ``outputs_`` and what ``gram_`` needs; ``prove``: see its eigenvalues."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         if n_samples < 2:
@@ -1467,8 +1486,11 @@ class _FitsOutputs:
                 "X and y have inconsistent numbers of samples: X has n_samples="
                 f"{n_samples}, y has {self._n_outputs_given}."
             )
-        self._training_gram = _TrainingGram(self.kernel_, self.outputs_, given)
+        proved = self.kernel_._proved_psd if given is None else not self._y_is_gram()
+        self._training_gram = _TrainingGram(self.kernel_, self.outputs_, given, proved)
         self._describe_outputs()
+        if prove:
+            self._training_gram.prove()
 
 
 _CANDIDATES = "candidates must be 'support', 'train' or a sequence of outputs: "
@@ -1477,6 +1499,9 @@ _CANDIDATES = "candidates must be 'support', 'train' or a sequence of outputs: "
 class _DescribesOutputs(_FitsOutputs):
     """First turn, continued: a Gram matrix in the place of outputs; classes; numbers of columns."""
 
+    def _y_is_gram(self):
+        return isinstance(self.output_kernel, str) and self.output_kernel == "precomputed"
+
     def _given_gram(self, y):
         """The Gram matrix if ``y`` gives it rather than outputs, else None."""
         kernel, params = self.output_kernel, dict(self.kernel_params or {})
@@ -1484,14 +1509,14 @@ class _DescribesOutputs(_FitsOutputs):
             return diffusion_gram(y, kernel.beta)
         if isinstance(kernel, str) and kernel == "diffusion":
             return diffusion_gram(y, **params)
-        if isinstance(kernel, str) and kernel == "precomputed":
+        if self._y_is_gram():
             if params:
                 raise ValueError(f"A precomputed Gram matrix has no parameters: got kernel_params={params}.")
-            return check_gram(y, name="The Gram matrix y")
+            return check_gram(y, name="The Gram matrix y", psd=False)
         return None
 
     def _describe_outputs(self):
-        """Set what depends on the kind of outputs; see a Gram matrix of which nothing is proved at once."""
+        """Set what depends on the kind of outputs."""
         self._y_1d = getattr(self.outputs_, "ndim", 1) == 1
         if isinstance(self.kernel_, DiracKernel):
             self.classes_, self._y_codes = np.unique(self.outputs_, return_inverse=True)
@@ -1499,8 +1524,6 @@ class _DescribesOutputs(_FitsOutputs):
                 raise ValueError(f"A classifier needs at least two classes: y has one class, {self.classes_.tolist()}.")
         elif isinstance(self.outputs_, np.ndarray) and self.outputs_.dtype.kind == "f":
             self.n_outputs_ = 1 if self._y_1d else self.outputs_.shape[1]
-        if self.kernel_ is not None and not self.kernel_._proved_psd:
-            self._training_gram.value()
 
 # %% ../nbs/00_core.ipynb #c4b7b447
 class _Weighs(_DescribesOutputs):

@@ -27,6 +27,7 @@ from okbook.core import (
     DiracKernel,
     LinearKernel,
     OutputKernelMixin,
+    _is_factor,
     decode_weights,
     pivoted_cholesky,
 )
@@ -204,7 +205,7 @@ def _gram_or_factor(kernel, outputs, gram):
     K = _writable_view(gram())
     if K.dtype == np.float64 and len(K) > 64:
         phi, _, rest = pivoted_cholesky(K, tol=1e-13, max_rank=min(len(K) // 8, 256))
-        if rest <= 1e-13 * np.trace(K):
+        if rest <= 1e-13 * np.trace(K) and _is_factor(phi, K):
             return None, np.ascontiguousarray(phi)
     return K, None
 
@@ -308,7 +309,7 @@ class _TreeModel(OutputKernelMixin, BaseEstimator):
     def _check_fit(self, X, y, sample_weight):
         "Validate the arguments of `fit`; a grower and the weights."
         X = validate_data(self, X, dtype=np.float32, ensure_min_samples=1)
-        self._fit_outputs(y, n_samples=len(X))
+        self._fit_outputs(y, n_samples=len(X), prove=False)
         if sample_weight is not None:
             sample_weight = column_or_1d(np.asarray(sample_weight), dtype=np.float64)
             if len(sample_weight) != len(X):
@@ -317,6 +318,8 @@ class _TreeModel(OutputKernelMixin, BaseEstimator):
                 raise ValueError("sample_weight must be finite, not negative, and not all zero.")
         rules = self._rules(len(X), X.shape[1])
         form = _gram_or_factor(self.kernel_, self.outputs_, self._training_gram.value)
+        if form[1] is None:  # an exact factor is a proof
+            self._training_gram.prove()
         return X, _Grower(X, form, rules), sample_weight
 
     def __sklearn_is_fitted__(self):

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from okbook import core
 from okbook.core import GramKernel, LinearKernel, RBFKernel, diffusion_gram
 from okbook.trees import (
     OutputKernelBagging,
@@ -480,6 +481,32 @@ def test_bad_data(cls):
 def test_a_gram_matrix_that_is_not_one(cls, gram, message):
     with pytest.raises(ValueError, match=message):
         few(cls, "precomputed").fit(X0, gram)
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_a_factor_that_leaves_no_trace_does_not_hide_negative_eigenvalues(cls):
+    "Matrices large enough that a factor is tried before the eigenvalues are looked at."
+    rng = np.random.default_rng(14)
+    X, (u, v) = rng.normal(size=(100, 2)), rng.normal(size=(2, 100))
+    low_rank = np.outer(u, u) - 0.5 * np.outer(v, v)
+    swaps = np.kron(np.eye(50), [[0.0, 1.0], [1.0, 0.0]])  # its diagonal is zero: the empty factor leaves nothing
+    almost = RBFKernel(sigma=1.0).gram(X[:, :1])  # of low rank, but for one pair
+    almost[3, 70] = almost[70, 3] = almost[3, 70] - 0.1
+    for K in (low_rank, swaps, almost):
+        with pytest.raises(ValueError, match="The Gram matrix y must be positive semi-definite, but"):
+            few(cls, "precomputed").fit(X, K)
+        with pytest.raises(ValueError, match="The Gram matrix of the kernel must be positive semi-definite, but"):
+            few(cls, lambda A, B, K=K: K[np.ix_(A.ravel().astype(int), B.ravel().astype(int))]).fit(X, np.arange(100.0))
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_an_exact_factor_is_proof_enough(cls, monkeypatch):
+    rng = np.random.default_rng(15)
+    X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 3))
+    expected = few(cls, random_state=0).fit(X, Y)
+    monkeypatch.setattr(core, "_cholesky_runs", lambda K, shift: pytest.fail("the matrix was factorised again"))
+    given = few(cls, "precomputed", random_state=0).fit(X, Y @ Y.T)
+    assert_array_equal(given.apply(X), expected.apply(X))
 
 
 @pytest.mark.parametrize("cls", MODELS)
