@@ -1,6 +1,7 @@
 """The book's Sphinx extension.
 
 - ``#|`` directives of nbdev become cell tags (`directives`);
+- docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - docstrings in the API pages point to the chapter they were derived in (`api`);
@@ -10,8 +11,9 @@
 
 
 def setup(app):
-    from . import api, directives, equations, numbers, pages  # here, so that the other modules run without Sphinx
+    # here, so that the other modules run without Sphinx
+    from . import api, directives, docstrings, equations, numbers, pages
 
-    for part in (directives, numbers, equations, api, pages):
+    for part in (directives, docstrings, numbers, equations, api, pages):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = {"ok3": "OK3", "rrsn": "RRSN", "votes": "Votes", "forest": "Forest", "mkl": "MKL"}
 LABEL = re.compile(rf"(?<![\w-])(?:eq|thm)-(?:{'|'.join(SOURCES)})-\w+(?:-\w+)*")
 DEFINED = re.compile(rf"(?:\$\$\s*\(|^:label:\s*)({LABEL.pattern})\)?\s*$", re.M)
+EXPORTS = re.compile(r"^#\s*\|\s*(?:default_exp|export)\s+([\w.]+)\s*$", re.M)
 ASSERTS = re.compile(r"\bassert\w*\b|\btest_\w+\(|pytest\.raises|\bcheck_\w+\(")
 
 
@@ -158,8 +159,20 @@ def chapters(root=ROOT):
         text = ["".join(c["source"]) for c in nb["cells"]]
         label = next((m[1] for t in text if (m := re.match(r"\(([\w-]+)\)=", t))), None)
         for t in text:
-            for module in re.findall(r"^#\s*\|\s*(?:default_exp|export)\s+([\w.]+)\s*$", t, re.M):
-                out[f"{package}.{module}"] = (docname(path, root), label)
+            for module in EXPORTS.findall(t):
+                out.setdefault(f"{package}.{module}", (docname(path, root), label))
+    return out
+
+
+@cache
+def exports(page, root=ROOT):
+    "The modules that a notebook writes to, each with its private classes: {'okbook.trees': {'_Votes': ...}}."
+    package, out = next(iter(chapters(root))).partition(".")[0], {}
+    for path, nb in notebooks(root):
+        for cell in nb["cells"] if docname(path, root) == page else []:
+            for module in EXPORTS.findall("".join(cell["source"])):
+                source = root.joinpath(package, *module.split(".")).with_suffix(".py").read_text(encoding="utf8")
+                out[f"{package}.{module}"] = _public_classes(ast.parse(source))
     return out
 
 

@@ -1,0 +1,103 @@
+"""Docstrings inside the chapters' code: cut to what they say first, with links to the whole of them.
+
+Only what is displayed changes, after the notebook was executed. Its file, the copy that readers download, and the
+package keep every word.
+"""
+
+import ast
+import io
+import re
+import tokenize
+
+from docutils import nodes
+from sphinx.util.nodes import make_refnode
+
+from . import equations
+
+SECTION = re.compile(r"^[ \t]*[A-Z][A-Za-z ]+\n[ \t]*-{3,}[ \t]*$", re.M)
+CUT = "[...]"
+
+
+def shorten(literal, column, width=120):
+    "The string literal that begins at `column` without its numpydoc sections; None if it has none."
+    section = SECTION.search(literal)
+    quotes = literal[-3:]
+    if quotes not in ('"""', "'''") or not section:
+        return None
+    kept = literal[: section.start()].rstrip()
+    if "\n" not in kept and column + len(f"{kept} {CUT}{quotes}") <= width:
+        return f"{kept} {CUT}{quotes}"
+    margin = " " * (len(section[0]) - len(section[0].lstrip()))
+    return f"{kept}\n\n{margin}{CUT}\n{margin}{quotes}"
+
+
+def fold(source):
+    "The source of a cell with shorter docstrings, and the lines on which those began."
+    lines, found = source.splitlines(keepends=True), []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.STRING and (short := shorten(token.string, token.start[1])):
+            found.append((token.start, token.end, short))
+    for (row, column), (last, end), short in reversed(found):
+        lines[row - 1 : last] = [lines[row - 1][:column] + short + lines[last - 1][end:]]
+    return "".join(lines), [start[0] for start, _, _ in found]
+
+
+def documented(source, rows, public):
+    """Public names of a cell whose docstring begins on one of `rows`, as a reader finds them in the API.
+
+    A class stands for its methods; a method of a private base is looked up in `public`, base -> public class.
+    """
+    out = []
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _within(node, rows):
+            continue
+        if node.name in public:
+            methods = [m for m in node.body if isinstance(m, ast.FunctionDef) and _within(m, rows)]
+            out += [f"{public[node.name]}.{m.name}" for m in methods]
+        else:
+            out.append(node.name)
+    return out
+
+
+def _within(node, rows):
+    return any(node.lineno <= row <= node.end_lineno for row in rows)
+
+
+def links(app, fromdoc, source, rows):
+    "References to the API for the docstrings of a cell; to the whole module if it names nothing public."
+    domain, out, whole = app.env.get_domain("py"), [], []
+    for module, public in equations.exports(fromdoc).items():
+        for name in documented(source, rows, public):
+            if known := domain.objects.get(f"{module}.{name}"):
+                out.append(make_refnode(app.builder, fromdoc, known.docname, known.node_id, nodes.literal(name, name)))
+        if known := domain.modules.get(module):
+            text = nodes.literal(module, module)
+            whole.append(make_refnode(app.builder, fromdoc, known.docname, known.node_id, text))
+    return out or whole
+
+
+def note(references):
+    out = nodes.paragraph("", "", nodes.Text("In full, with parameters and examples: "), classes=["in-full"])
+    for i, reference in enumerate(references):
+        out += [nodes.Text(", "), reference] if i else [reference]
+    out += nodes.Text(".")
+    return out
+
+
+def resolve(app, doctree, fromdoc):
+    for cell in doctree.findall(nodes.container):
+        if "tag_export" not in cell["classes"]:
+            continue
+        for block in list(cell.findall(nodes.literal_block)):
+            source, rows = fold(block.astext())
+            if not rows or "cell_input" not in block.parent["classes"]:
+                continue
+            references = links(app, fromdoc, block.astext(), rows)
+            block.rawsource, block.children = source, []
+            block += nodes.Text(source)
+            if references:
+                block.parent.insert(block.parent.index(block) + 1, note(references))
+
+
+def setup(app):
+    app.connect("doctree-resolved", resolve)

@@ -1,0 +1,101 @@
+"""The book's Sphinx extension: how docstrings are shown inside the chapters' code."""
+
+import ast
+import re
+
+import pytest
+
+from okbook_book import docstrings, equations, fingerprint
+
+CELLS = [
+    pytest.param(source, path, id=f"{path.stem}-{cell['id']}")
+    for path, nb in equations.notebooks()
+    for cell in nb["cells"]
+    if (source := "".join(cell["source"])).startswith("#| export") and docstrings.SECTION.search(source)
+]
+
+
+def bare(source):
+    "The program, without docstrings and without the text of long strings."
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value or _is_doc(node):
+            node.value = ""
+    return ast.dump(tree)
+
+
+def _is_doc(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and docstrings.CUT in node.value
+
+
+@pytest.mark.parametrize("source, path", CELLS)
+def test_a_folded_cell_is_the_same_program(source, path):
+    shown, rows = docstrings.fold(source)
+    assert bare(shown) == bare(source)
+    assert rows and shown.count(docstrings.CUT) == len(rows)
+    assert not docstrings.SECTION.search(shown)
+    first = [line.strip() for line in source.splitlines() if '"""' in line and line.strip() != '"""']
+    assert all(line.removesuffix('"""') in shown for line in first), "each summary is still there"
+    assert all(len(line) <= 120 for line in shown.splitlines())
+
+
+def test_what_is_kept_of_a_docstring():
+    source = '''
+def f(x):
+    r"""Do it.
+
+    Parameters
+    ----------
+    x : int
+        A number.
+    """
+    return x
+
+
+class _A:
+    """A.
+
+    It minimises :math:`x`.
+
+    Notes
+    -----
+    None.
+    """
+
+    def g(self):
+        """Not a section: -----."""
+        s = """
+        Returns
+        -------
+        """
+
+
+def h():
+    "Short."
+'''
+    shown, rows = docstrings.fold(source)
+    assert rows == [3, 14, 25]
+    assert '    r"""Do it. [...]"""\n    return x' in shown
+    assert '    """A.\n\n    It minimises :math:`x`.\n\n    [...]\n    """\n\n    def g' in shown
+    assert '"""Not a section: -----."""' in shown and '"Short."' in shown
+    assert docstrings.documented(source, [3, 14], {}) == ["f", "_A"]
+    assert docstrings.documented(source, [3, 25], {"_A": "A"}) == ["f", "A.g"]
+
+
+def test_a_page_knows_what_it_exports():
+    assert equations.exports("nbs/01_trees")["okbook.trees"]["_Votes"] == "OutputKernelBagging"
+    assert set(equations.exports("nbs/00_core")) == {"okbook.core"}
+    assert equations.chapters()["okbook.rkhs"] == ("nbs/02_rkhs", "ch-rkhs")  # where the module begins
+
+
+@pytest.mark.parametrize("path", sorted({path for _, path in (cell.values for cell in CELLS)}), ids=lambda p: p.stem)
+def test_built_pages_link_to_the_api(path):
+    built = equations.ROOT / "_build" / "html"
+    stamp, page = built / fingerprint.STAMP, (built / equations.docname(path)).with_suffix(".html")
+    if not stamp.exists() or stamp.read_text().strip() != fingerprint.everything() or not page.exists():
+        pytest.skip("not built from these sources")
+    api = page.with_name("api.html").read_text(encoding="utf8")
+    notes = re.findall(r'<p class="in-full">(.*?)</p>', page.read_text(encoding="utf8"), re.S)
+    targets = [re.findall(r'href="api\.html#([\w.-]+)"', text) for text in notes]
+    assert notes and all(targets)
+    assert not [t for found in targets for t in found if f'id="{t}"' not in api]
