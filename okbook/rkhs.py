@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['block_gram', 'times_identity', 'RKHSFunction', 'ridge_factor', 'operator_ridge', 'OutputKernelRidge', 'ridge_path', 'leave_one_out_losses', 'OutputKernelRidgeCV', 'output_directions', 'KernelDependencyEstimation', 'check_labelled', 'check_graph', 'knn_graph', 'graph_smoothers', 'kernel_factor', 'SmoothedSpectrum', 'smoothed_cv_losses', 'SemiSupervisedOutputKernelRidge', 'SemiSupervisedOutputKernelRidgeCV', 'decomposable_dual', 'decomposable_loo', 'MultiTaskRidge', 'MultiTaskRidgeCV', 'covariance_dual', 'covariance_cv_losses', 'CovarianceRidge', 'CovarianceRidgeCV', 'unit_gram', 'margin_objectives', 'MaximumMarginRegression']
 
-# %% ../nbs/02_rkhs.ipynb #9882d46d
+# %% ../nbs/02_rkhs.ipynb #79e89d9d
 import numbers
 
 import numpy as np
@@ -22,7 +22,7 @@ from okbook.core import (
     pivoted_cholesky,
 )
 
-# %% ../nbs/02_rkhs.ipynb #39c53eef
+# %% ../nbs/02_rkhs.ipynb #0e3d6566
 def block_gram(kernel, A, B=None):
     r"""Gram matrix of an operator-valued kernel, its blocks laid out as one matrix.
 
@@ -71,7 +71,7 @@ def block_gram(kernel, A, B=None):
         )
     return blocks.transpose(0, 2, 1, 3).reshape(n * d, m * d)
 
-# %% ../nbs/02_rkhs.ipynb #2d284f2e
+# %% ../nbs/02_rkhs.ipynb #92763322
 def times_identity(kernel, n_outputs, kernel_params=None):
     r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x, x')\, I`.
 
@@ -107,7 +107,7 @@ def times_identity(kernel, n_outputs, kernel_params=None):
 
     return operator_valued
 
-# %% ../nbs/02_rkhs.ipynb #17f7140d
+# %% ../nbs/02_rkhs.ipynb #f870ef67
 class RKHSFunction:
     r"""A finite sum :math:`h = \sum_j \mathcal K(\cdot, x_j)\, c_j` in the space of an operator-valued kernel.
 
@@ -184,7 +184,7 @@ class RKHSFunction:
         """
         return np.vdot(self(other.points), other.coefficients)
 
-# %% ../nbs/02_rkhs.ipynb #375f4b67
+# %% ../nbs/02_rkhs.ipynb #01b992e2
 def ridge_factor(K, lam1):
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
@@ -229,7 +229,7 @@ def ridge_factor(K, lam1):
             "increase lam1, or check the input kernel."
         ) from error
 
-# %% ../nbs/02_rkhs.ipynb #32865305
+# %% ../nbs/02_rkhs.ipynb #89d2b6ca
 def operator_ridge(kernel, X, Y, lam1):
     r"""Ridge regression in the space of any operator-valued kernel.
 
@@ -279,7 +279,7 @@ def operator_ridge(kernel, X, Y, lam1):
         raise ValueError(f"Y must have one row for each of the {len(X)} inputs, {len(G)} numbers: got shape {Y.shape}.")
     return RKHSFunction(kernel, X, sla.cho_solve(ridge_factor(G, lam1), Y.ravel()).reshape(Y.shape))
 
-# %% ../nbs/02_rkhs.ipynb #ed6308d0
+# %% ../nbs/02_rkhs.ipynb #7ab8363e
 class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Ridge regression towards the feature space of an output kernel.
 
@@ -402,7 +402,7 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """The ridge: here, as the caller says."""
         return self.lam1
 
-# %% ../nbs/02_rkhs.ipynb #f9330e20
+# %% ../nbs/02_rkhs.ipynb #c98fa5e1
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the price of one.
 
@@ -436,7 +436,7 @@ def ridge_path(K, K_cross, lams):
     for lam1 in lams:
         yield (projected / (spectrum + lam1)) @ Q.T
 
-# %% ../nbs/02_rkhs.ipynb #aa5f531c
+# %% ../nbs/02_rkhs.ipynb #5b31ae36
 def _decades(lams, width=3.0):
     """Indices of the ridges, in groups that span at most so many decades."""
     order, starts = np.argsort(lams, kind="stable"), [0]
@@ -458,7 +458,7 @@ def _near_and_far(spectrum, A, floor, columns, near=2e-3, same=3e-6):
     apart = (close[rows] & (np.abs(gap[rows]) > same * size[rows])).any()
     return far, rows, first, first * gap[rows] ** 2 if apart else None
 
-# %% ../nbs/02_rkhs.ipynb #80f7c96a
+# %% ../nbs/02_rkhs.ipynb #140eac15
 def _residual_squares(spectrum, Q, A, lams, step=128):
     """Squared norms of the residuals of each example (columns) for each ridge (rows): ``eq-rkhs-pairs``."""
     total = np.zeros((len(lams), len(spectrum)))
@@ -474,7 +474,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
                 total[group] -= d[:, c] ** 4 / (2.0 * lam**2) @ (Q[:, c] * (Q[:, rows] @ second)).T
     return np.maximum(total, 0.0)
 
-# %% ../nbs/02_rkhs.ipynb #5eaf54fd
+# %% ../nbs/02_rkhs.ipynb #270b02e7
 def leave_one_out_losses(K, K_out, lam1_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
@@ -526,7 +526,7 @@ def leave_one_out_losses(K, K_out, lam1_grid):
         residuals += _residual_squares(spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams)
     return residuals / (d @ (Q**2).T) ** 2  # d @ (Q**2).T is 1 - H_ii
 
-# %% ../nbs/02_rkhs.ipynb #77b5283e
+# %% ../nbs/02_rkhs.ipynb #651ebdef
 class OutputKernelRidgeCV(OutputKernelRidge):
     r"""Ridge regression with a kernel on the output, its ridge chosen by leaving one out.
 
@@ -603,7 +603,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam1_
 
-# %% ../nbs/02_rkhs.ipynb #34418055
+# %% ../nbs/02_rkhs.ipynb #9f19e85a
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component analysis.
 
@@ -642,7 +642,7 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     keep = rank if n_components is None else min(rank, n_components)
     return U[:, :keep], eigenvalues[:keep]
 
-# %% ../nbs/02_rkhs.ipynb #0e872e18
+# %% ../nbs/02_rkhs.ipynb #df8ae11f
 class KernelDependencyEstimation(OutputKernelRidge):
     r"""Ridge regression towards the principal components of the outputs, in the feature space of their kernel.
 

@@ -180,6 +180,18 @@ def test_leave_one_out_is_stable(width):
     assert_allclose(leave_one_out_losses(K, K_out, lams), slow, rtol=1e-9)
 
 
+def test_leave_one_out_with_a_great_mean():
+    "eq-rkhs-peel: what the outputs have in common costs no digits."
+    X, Y = data(n=50)
+    K, lams = rbf_kernel(X, gamma=0.1), np.logspace(-6, 2, 9)
+    Y = Y + 1e4
+    slow = np.empty((9, 50))
+    for a, lam1 in enumerate(lams):
+        R = np.linalg.inv(K + lam1 * np.eye(50))
+        slow[a] = np.sum((R @ Y / np.diag(R)[:, None]) ** 2, axis=1)
+    assert_allclose(leave_one_out_losses(K, Y @ Y.T, lams), slow, rtol=1e-5)
+
+
 def test_cv_chooses_the_least():
     X, Y = data()
     model = OutputKernelRidgeCV(input_params={"gamma": 0.5}).fit(X, Y)
