@@ -8,17 +8,11 @@ page on speed shows.
 """
 
 import argparse
-import csv
-import os
 import pickle
-import re
 import statistics
-import subprocess
-import sys
-import time
-from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# first: it sets the number of threads before numpy is there
+from measure import in_a_process_of_its_own, median_seconds, pairs, peak_gigabytes, report, store, timed  # isort: skip
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
@@ -29,17 +23,6 @@ from okbook.datasets import DatasetNotFound, load_usps
 from okbook.trees import OutputKernelExtraTrees, OutputKernelTree
 
 SIGMA = 7.0711
-FIELDS = ("work", "n", "okbook", "peer", "ratio", "unit", "wanted")
-ROWS = []
-
-
-def report(work, n, okbook, peer="", ratio="", unit="s", wanted=""):
-    "Print a figure, and keep it."
-    ROWS.append(dict(zip(FIELDS, (work, n, okbook, peer, ratio, unit, wanted))))
-    shown = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in (okbook, peer, ratio)]
-    print(
-        f"{work:66s} N = {n:6d}  {shown[0]:>8s} {unit:3s} {shown[1]:>8s} {shown[2]:>6s}   wanted: {wanted}", flush=True
-    )
 
 
 def images(n, seed=0):
@@ -53,19 +36,6 @@ def images(n, seed=0):
         data = np.tanh(rng.normal(size=(n, 12)) @ rng.normal(size=(12, 256)))
         source = "random images"
     return np.ascontiguousarray(data[:n, :128], dtype=np.float32), np.ascontiguousarray(data[:n, 128:]), source
-
-
-def timed(function):
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
-
-
-def pairs(work, n, ours, peer, repeats, wanted):
-    "Median seconds of both, and the median ratio, pair by pair."
-    rows = [(timed(ours)[0], timed(peer)[0]) for _ in range(repeats)]
-    a, b = (statistics.median(column) for column in zip(*rows))
-    report(work, n, a, b, statistics.median(y / x for x, y in rows), wanted=wanted)
 
 
 def side_by_side(n, repeats):
@@ -121,7 +91,7 @@ def decoding_and_memory(n):
     model = OutputKernelExtraTrees("rbf", kernel_params={"sigma": SIGMA}, max_features="sqrt", random_state=0)
     model.fit(X[:n], Y[:n])
     model.predict(X[n : n + 2])
-    seconds = statistics.median(timed(lambda: model.predict(X[n:]))[0] for _ in range(7))
+    seconds = median_seconds(lambda: model.predict(X[n:]), 7)
     report("decode 400 queries of the 100 trees", n, seconds, wanted="under 0.1 s")
     given = OutputKernelExtraTrees("precomputed", max_features="sqrt", random_state=0).fit(X[:n], model.gram_)
     small = ExtraTreesRegressor(n_estimators=2, max_features="sqrt", random_state=0).fit(X[:n], model.gram_)
@@ -158,9 +128,7 @@ def growth(sizes):
     "Gram matrix only, single precision, two threads: seconds and peak memory, each size in a process of its own."
     points = []
     for n in sizes:
-        command = [sys.executable, __file__, "--one-size", str(n)]
-        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        seconds, peak = map(float, out.split())
+        seconds, peak = in_a_process_of_its_own(__file__, "--one-size", str(n))
         points.append((n, seconds))
         report("growth: 100 extra-trees, float32 Gram matrix, 2 threads", n, seconds, wanted="completes")
         report("growth: peak memory", n, peak, unit="GB", wanted="under 8 GB at N = 20000")
@@ -179,8 +147,7 @@ def one_size(n):
     model = OutputKernelExtraTrees("precomputed", max_features="sqrt", n_jobs=2, random_state=0)
     OutputKernelExtraTrees("precomputed", n_estimators=1).fit(X[:100], np.ascontiguousarray(K[:100, :100]))
     seconds, _ = timed(lambda: model.fit(X, K))
-    peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())  # of this process alone (Linux)
-    print(seconds, int(peak[1]) / 1e6)
+    print(seconds, peak_gigabytes())
 
 
 if __name__ == "__main__":
@@ -199,7 +166,4 @@ if __name__ == "__main__":
         threads(args.n, args.repeats)
         growth(args.sizes)
         if args.store:
-            with open(Path(__file__).with_suffix(".csv"), "w", newline="") as file:
-                writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(ROWS)
+            store(__file__)
