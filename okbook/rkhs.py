@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['block_gram', 'times_identity', 'RKHSFunction', 'ridge_factor', 'operator_ridge', 'OutputKernelRidge', 'ridge_path', 'leave_one_out_losses', 'OutputKernelRidgeCV', 'output_directions', 'KernelDependencyEstimation', 'check_graph', 'knn_graph', 'check_labelled', 'kernel_factor', 'SmoothedSpectrum', 'graph_smoothers', 'smoothed_cv_losses', 'SemiSupervisedOutputKernelRidge', 'SemiSupervisedOutputKernelRidgeCV', 'node_pairs', 'choose_threshold', 'LinkPredictor', 'LinkPredictorCV', 'decomposable_dual', 'decomposable_loo', 'MultiTaskRidge', 'MultiTaskRidgeCV', 'covariance_dual', 'covariance_cv_losses', 'CovarianceRidge', 'CovarianceRidgeCV', 'unit_gram', 'margin_objectives', 'MaximumMarginRegression']
 
-# %% ../nbs/02_rkhs.ipynb #6d7b7edd
+# %% ../nbs/02_rkhs.ipynb #68699343
 import numbers
 
 import numpy as np
@@ -22,7 +22,7 @@ from okbook.core import (
     pivoted_cholesky,
 )
 
-# %% ../nbs/02_rkhs.ipynb #e1bd8478
+# %% ../nbs/02_rkhs.ipynb #89101242
 def block_gram(kernel, A, B=None):
     r"""Gram matrix of an operator-valued kernel, its blocks laid out as one matrix.
 
@@ -71,7 +71,7 @@ def block_gram(kernel, A, B=None):
         )
     return blocks.transpose(0, 2, 1, 3).reshape(n * d, m * d)
 
-# %% ../nbs/02_rkhs.ipynb #7f5f49f8
+# %% ../nbs/02_rkhs.ipynb #c0fcbb2d
 def times_identity(kernel, n_outputs, kernel_params=None):
     r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x, x')\, I`.
 
@@ -107,7 +107,7 @@ def times_identity(kernel, n_outputs, kernel_params=None):
 
     return operator_valued
 
-# %% ../nbs/02_rkhs.ipynb #408cf4a6
+# %% ../nbs/02_rkhs.ipynb #8e05ff37
 class RKHSFunction:
     r"""A finite sum :math:`h = \sum_j \mathcal K(\cdot, x_j)\, c_j` in the space of an operator-valued kernel.
 
@@ -184,7 +184,7 @@ class RKHSFunction:
         """
         return np.vdot(self(other.points), other.coefficients)
 
-# %% ../nbs/02_rkhs.ipynb #bb19034f
+# %% ../nbs/02_rkhs.ipynb #ae4881eb
 def ridge_factor(K, lam1):
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
@@ -229,7 +229,7 @@ def ridge_factor(K, lam1):
             "increase lam1, or check the input kernel."
         ) from error
 
-# %% ../nbs/02_rkhs.ipynb #1c833f65
+# %% ../nbs/02_rkhs.ipynb #90bc4779
 def operator_ridge(kernel, X, Y, lam1):
     r"""Ridge regression in the space of any operator-valued kernel.
 
@@ -279,7 +279,7 @@ def operator_ridge(kernel, X, Y, lam1):
         raise ValueError(f"Y must have one row for each of the {len(X)} inputs, {len(G)} numbers: got shape {Y.shape}.")
     return RKHSFunction(kernel, X, sla.cho_solve(ridge_factor(G, lam1), Y.ravel()).reshape(Y.shape))
 
-# %% ../nbs/02_rkhs.ipynb #9a0f467c
+# %% ../nbs/02_rkhs.ipynb #7ad8aa94
 class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Ridge regression towards the feature space of an output kernel.
 
@@ -402,7 +402,7 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """The ridge: here, as the caller says."""
         return self.lam1
 
-# %% ../nbs/02_rkhs.ipynb #293c6351
+# %% ../nbs/02_rkhs.ipynb #23698e44
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the price of one.
 
@@ -436,7 +436,7 @@ def ridge_path(K, K_cross, lams):
     for lam1 in lams:
         yield (projected / (spectrum + lam1)) @ Q.T
 
-# %% ../nbs/02_rkhs.ipynb #d3a2a73d
+# %% ../nbs/02_rkhs.ipynb #7116d365
 def _decades(lams, width=3.0):
     """Indices of the ridges, in groups that span at most so many decades."""
     order, starts = np.argsort(lams, kind="stable"), [0]
@@ -458,7 +458,7 @@ def _near_and_far(spectrum, A, floor, columns, near=2e-3, same=3e-6):
     apart = (close[rows] & (np.abs(gap[rows]) > same * size[rows])).any()
     return far, rows, first, first * gap[rows] ** 2 if apart else None
 
-# %% ../nbs/02_rkhs.ipynb #511cbcef
+# %% ../nbs/02_rkhs.ipynb #bfb6ac52
 def _residual_squares(spectrum, Q, A, lams, step=128):
     """Squared norms of the residuals of each example (columns) for each ridge (rows): ``eq-rkhs-pairs``."""
     total = np.zeros((len(lams), len(spectrum)))
@@ -474,7 +474,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
                 total[group] -= d[:, c] ** 4 / (2.0 * lam**2) @ (Q[:, c] * (Q[:, rows] @ second)).T
     return np.maximum(total, 0.0)
 
-# %% ../nbs/02_rkhs.ipynb #ffc01387
+# %% ../nbs/02_rkhs.ipynb #81168472
 def leave_one_out_losses(K, K_out, lam1_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
@@ -526,7 +526,7 @@ def leave_one_out_losses(K, K_out, lam1_grid):
         residuals += _residual_squares(spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams)
     return residuals / (d @ (Q**2).T) ** 2  # d @ (Q**2).T is 1 - H_ii
 
-# %% ../nbs/02_rkhs.ipynb #6f1ce573
+# %% ../nbs/02_rkhs.ipynb #237172bf
 class OutputKernelRidgeCV(OutputKernelRidge):
     r"""Ridge regression with a kernel on the output, its ridge chosen by leaving one out.
 
@@ -603,7 +603,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam1_
 
-# %% ../nbs/02_rkhs.ipynb #34affda0
+# %% ../nbs/02_rkhs.ipynb #b05893eb
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component analysis.
 
@@ -642,7 +642,7 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     keep = rank if n_components is None else min(rank, n_components)
     return U[:, :keep], eigenvalues[:keep]
 
-# %% ../nbs/02_rkhs.ipynb #b4ccc405
+# %% ../nbs/02_rkhs.ipynb #69f7630b
 class KernelDependencyEstimation(OutputKernelRidge):
     r"""Ridge regression towards the principal components of the outputs, in the feature space of their kernel.
 
@@ -754,7 +754,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d784b1c1
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a46ae407
 import numbers
 import warnings
 
@@ -777,7 +777,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #aa6c5b53
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #88bdb1bc
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -826,7 +826,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #f164cb0f
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #13608466
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -867,7 +867,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #107fdb4b
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #7fe94216
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -917,7 +917,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9a7ffd2d
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #ea19eaa6
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -954,7 +954,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b16972e4
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e908111e
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -962,7 +962,7 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #967e5e0c
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1e860e24
 class SmoothedSpectrum:
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
@@ -1122,7 +1122,7 @@ class SmoothedSpectrum:
         _check_rates(lam1, lam2)
         return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #eabaf4be
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0edbaf44
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -1185,7 +1185,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #ebb0f568
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #35b7e747
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -1195,7 +1195,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #43fbc5f9
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d4538a6b
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1252,7 +1252,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a5b8eaec
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1ef4ae83
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1279,7 +1279,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3700ba39
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #11af006c
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1306,7 +1306,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #440d5bb5
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1df10a60
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1344,7 +1344,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1df8ca45
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0411baa3
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1476,7 +1476,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c60a1150
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a9d9f442
 class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 
@@ -1625,7 +1625,7 @@ class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
         lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
         return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c86e63a5
+# %% ../nbs/02_rkhs_2_links.ipynb #0c2f3ca7
 import copy
 import warnings
 from itertools import product
@@ -1643,7 +1643,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from .core import check_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_2_links.ipynb #56b0b64d
+# %% ../nbs/02_rkhs_2_links.ipynb #f2a78d49
 def _check_threshold(threshold):
     "A rule, or a number."
     if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
@@ -1659,10 +1659,10 @@ def _check_beta(beta):
 def _diffusion_factor(A, beta):
     "Factor of the diffusion kernel of a network: K = Phi Phi'."
     _check_beta(beta)
-    theta, U = np.linalg.eigh(graph_laplacian(A))
-    return U * np.exp(-0.5 * beta * theta)
+    nu, V = np.linalg.eigh(graph_laplacian(A))
+    return V * np.exp(-0.5 * beta * nu)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #1e1862ad
+# %% ../nbs/02_rkhs_2_links.ipynb #1496ae30
 class _LinkScores(BaseEstimator):
     "What follows from the predicted points h(o): scores, links, curves."
 
@@ -1735,7 +1735,7 @@ class _LinkScores(BaseEstimator):
             np.fill_diagonal(links, False)
         return links
 
-# %% ../nbs/02_rkhs_2_links.ipynb #2f45b77f
+# %% ../nbs/02_rkhs_2_links.ipynb #a9d1c85b
 def node_pairs(n_nodes, labelled, kind="any"):
     """Choose the pairs of nodes that an evaluation counts.
 
@@ -1779,13 +1779,13 @@ def node_pairs(n_nodes, labelled, kind="any"):
     np.fill_diagonal(mask, False)
     return mask
 
-# %% ../nbs/02_rkhs_2_links.ipynb #8cfa2ec4
+# %% ../nbs/02_rkhs_2_links.ipynb #800ce322
 def _tied(scores):
     "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
-# %% ../nbs/02_rkhs_2_links.ipynb #60a56678
+# %% ../nbs/02_rkhs_2_links.ipynb #40fc5a0b
 def _areas(truth, scores):
     "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
@@ -1806,7 +1806,7 @@ def _curves(truth, scores):
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
     return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #76fdc3be
+# %% ../nbs/02_rkhs_2_links.ipynb #21096821
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
 
@@ -1861,7 +1861,7 @@ def choose_threshold(truth, scores, rule="f1"):
     middle = 0.5 * (ranked[best] + ranked[best + 1])
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #6f0bb1f5
+# %% ../nbs/02_rkhs_2_links.ipynb #94ab732d
 class _HeldOut:
     "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
 
@@ -1869,7 +1869,7 @@ class _HeldOut:
         kept = np.setdiff1d(np.arange(len(A)), held)
         self.nodes, self.n_kept = np.concatenate([kept, held]), len(kept)  # kept first, then held out
         self._above = np.triu_indices(len(held), 1)
-        self.theta, self.U = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
+        self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
         self.truth = self._pairs(A[np.ix_(held, self.nodes)]) > 0
 
     def _pairs(self, S):
@@ -1878,23 +1878,23 @@ class _HeldOut:
 
     def gram(self, beta):
         "Diffusion kernel between the kept nodes."
-        half = self.U * np.exp(-0.5 * beta * self.theta)
+        half = self.V * np.exp(-0.5 * beta * self.nu)
         return half @ half.T
 
     def scores(self, E, beta):
-        "Scores of the pairs, for any beta, from the weights of all nodes in the basis U, eq-links-fold."
-        return _tied(self._pairs((E[self.n_kept :] * np.exp(-beta * self.theta)) @ E.T))
+        "Scores of the pairs, for any beta, from the weights of all nodes in the basis V, eq-links-fold."
+        return _tied(self._pairs((E[self.n_kept :] * np.exp(-beta * self.nu)) @ E.T))
 
     def ridge(self, G):
-        "Weights of all nodes in the basis U, of the ridge regression whose Gram matrix is G, with ridge one."
+        "Weights of all nodes in the basis V, of the ridge regression whose Gram matrix is G, with ridge one."
         kept, held = self.nodes[: self.n_kept], self.nodes[self.n_kept :]
         A = G[np.ix_(kept, kept)]
         A[np.diag_indices(self.n_kept)] += 1.0
         factor = sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        Z = sla.cho_solve(factor, self.U, check_finite=False)
-        return np.concatenate([self.U - Z, G[np.ix_(held, kept)] @ Z])
+        Z = sla.cho_solve(factor, self.V, check_finite=False)
+        return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #a31c380a
+# %% ../nbs/02_rkhs_2_links.ipynb #2a74ffd4
 def _node_folds(A, cv, random_state):
     "Folds of the labelled nodes."
     if isinstance(cv, Integral):
@@ -1909,7 +1909,7 @@ def _node_folds(A, cv, random_state):
         raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
     return folds
 
-# %% ../nbs/02_rkhs_2_links.ipynb #6b06540d
+# %% ../nbs/02_rkhs_2_links.ipynb #d5343e04
 def _is_transductive(estimator):
     "Whether it is fitted on all nodes, some of them labelled."
     return has_fit_parameter(estimator, "labelled")
@@ -1935,7 +1935,7 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
         return estimator.transduction_weights_[nodes]
     return estimator.weights(_inputs_for(estimator, X[nodes], labelled))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #40a1ade7
+# %% ../nbs/02_rkhs_2_links.ipynb #dcdf4c95
 def _check_network(A):
     "Adjacency of an undirected network in which no node has a link to itself."
     shape = A.shape if sp.issparse(A) else np.shape(A)
@@ -1955,7 +1955,7 @@ def _check_network(A):
         )
     return A
 
-# %% ../nbs/02_rkhs_2_links.ipynb #ab6654d9
+# %% ../nbs/02_rkhs_2_links.ipynb #1bca2469
 class _CompletesNetworks(_LinkScores):
     "The network completed, and how well."
 
@@ -1994,7 +1994,7 @@ class _CompletesNetworks(_LinkScores):
         links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
-# %% ../nbs/02_rkhs_2_links.ipynb #bf84250e
+# %% ../nbs/02_rkhs_2_links.ipynb #471e2efe
 class _DrawsCurves(_CompletesNetworks):
     "How well the network is completed."
 
@@ -2060,7 +2060,7 @@ class _DrawsCurves(_CompletesNetworks):
         """
         return self.curves(X, y).roc_auc
 
-# %% ../nbs/02_rkhs_2_links.ipynb #6a32e396
+# %% ../nbs/02_rkhs_2_links.ipynb #a446ac3d
 class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
@@ -2091,7 +2091,7 @@ class _FitsNetworks(_DrawsCurves):
         else:
             self.threshold_ = float(self.threshold)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #4f7f6b00
+# %% ../nbs/02_rkhs_2_links.ipynb #95b40b79
 class _NumbersNodes(_FitsNetworks):
     "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
 
@@ -2133,7 +2133,7 @@ class _NumbersNodes(_FitsNetworks):
         links = [graph[np.ix_(y, self.nodes_[others])].ravel(), graph[np.ix_(y, y)][above]]
         return float(_areas(np.concatenate(links) > 0, _tied(scores))[0])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #e0b5665b
+# %% ../nbs/02_rkhs_2_links.ipynb #d8ce5df9
 class LinkPredictor(_NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
@@ -2243,9 +2243,9 @@ class LinkPredictor(_NumbersNodes):
         "Scores of the pairs that touch the fold, of a model that has seen nothing of its links."
         fitted = _fit_nodes(estimator, X, fold.gram(self.beta), labelled[fold.nodes[: fold.n_kept]])
         W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
-        return fold.scores(np.asarray(W @ fold.U), self.beta)
+        return fold.scores(np.asarray(W @ fold.V), self.beta)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #b1802f94
+# %% ../nbs/02_rkhs_2_links.ipynb #2a3209fb
 class _PlainSide:
     "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
 
@@ -2261,7 +2261,7 @@ class _PlainSide:
         "The estimator with these parameters, fitted."
         return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #e9ce3a81
+# %% ../nbs/02_rkhs_2_links.ipynb #8fb28298
 class _DeformedSide:
     "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
 
@@ -2289,7 +2289,7 @@ class _DeformedSide:
         estimator._fit_outputs(K, n_samples=len(K))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #bb9f4d09
+# %% ../nbs/02_rkhs_2_links.ipynb #641e04d8
 class _SearchesLinks(_FitsNetworks):
     "The search over grids: what depends on the inputs alone, on a fold, or on beta, is done once for each."
 
@@ -2325,7 +2325,7 @@ class _SearchesLinks(_FitsNetworks):
             _check_beta(beta)
         return grids
 
-# %% ../nbs/02_rkhs_2_links.ipynb #05f41906
+# %% ../nbs/02_rkhs_2_links.ipynb #e8975c17
 class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
@@ -2346,7 +2346,7 @@ class _Remembers(_SearchesLinks):
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
-# %% ../nbs/02_rkhs_2_links.ipynb #bf96db86
+# %% ../nbs/02_rkhs_2_links.ipynb #9a450683
 class _Reports(_Remembers):
     "The search, and its outcome."
 
@@ -2364,17 +2364,18 @@ class _Reports(_Remembers):
         return settings, np.array(areas).reshape(len(settings), len(folds), 2)
 
     def _report(self, settings, areas):
-        "Set the table of results and the best setting, the first among equals."
+        "Set the table of results, and the best setting: among equals that of the larger other area, then the first."
         self.cv_results_ = {f"param_{name}": np.array([s[name] for s in settings]) for name in settings[0]}
         for area, name in enumerate(("roc_auc", "pr_auc")):
             each = areas[:, :, area] if areas.shape[1] else np.full((len(settings), 1), np.nan)
             self.cv_results_[f"mean_test_{name}"] = each.mean(axis=1)
             self.cv_results_[f"std_test_{name}"] = each.std(axis=1)
         means = self.cv_results_[f"mean_test_{self.criterion}"]
-        self.best_index_ = 0 if np.isnan(means).any() else int(np.argmax(means))
+        other = self.cv_results_["mean_test_roc_auc" if self.criterion == "pr_auc" else "mean_test_pr_auc"]
+        self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
-# %% ../nbs/02_rkhs_2_links.ipynb #67fd1178
+# %% ../nbs/02_rkhs_2_links.ipynb #08fef391
 class LinkPredictorCV(_Reports):
     r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
 
@@ -2410,7 +2411,7 @@ class LinkPredictorCV(_Reports):
     Attributes
     ----------
     best_params_ : dict
-        The chosen lam1, lam2, beta and beta2, the first among equals.
+        The chosen lam1, lam2, beta and beta2: among equals those with the larger other area, then the first.
     best_score_ : float
         Their mean area; NaN if no fold has one.
     best_index_ : int
