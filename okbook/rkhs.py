@@ -754,7 +754,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a46ae407
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #8598c8bc
 import numbers
 import warnings
 
@@ -777,7 +777,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #88bdb1bc
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #792bedc7
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -826,7 +826,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #13608466
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #500ebc07
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -867,7 +867,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #7fe94216
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e65fb7a8
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -917,7 +917,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #ea19eaa6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b5a6e2f9
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -954,7 +954,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e908111e
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #34e7a52c
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -962,7 +962,7 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1e860e24
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c2b60b19
 class SmoothedSpectrum:
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
@@ -1122,7 +1122,7 @@ class SmoothedSpectrum:
         _check_rates(lam1, lam2)
         return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0edbaf44
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #cd6ed4fa
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -1185,7 +1185,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #35b7e747
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #74c67726
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -1195,7 +1195,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d4538a6b
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b95f47b5
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1252,7 +1252,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1ef4ae83
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e46bc116
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1279,7 +1279,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #11af006c
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e1ccfd6f
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1306,7 +1306,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1df10a60
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #29988fc9
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1344,7 +1344,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0411baa3
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #53655c05
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1476,7 +1476,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a9d9f442
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d8886a8a
 class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 
@@ -1625,7 +1625,7 @@ class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
         lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
         return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
 
-# %% ../nbs/02_rkhs_2_links.ipynb #0c2f3ca7
+# %% ../nbs/02_rkhs_2_links.ipynb #c5ded751
 import copy
 import warnings
 from itertools import product
@@ -1643,7 +1643,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from .core import check_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_2_links.ipynb #f2a78d49
+# %% ../nbs/02_rkhs_2_links.ipynb #96a97db9
 def _check_threshold(threshold):
     "A rule, or a number."
     if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
@@ -1662,7 +1662,7 @@ def _diffusion_factor(A, beta):
     nu, V = np.linalg.eigh(graph_laplacian(A))
     return V * np.exp(-0.5 * beta * nu)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #1496ae30
+# %% ../nbs/02_rkhs_2_links.ipynb #ba021bf3
 class _LinkScores(BaseEstimator):
     "What follows from the predicted points h(o): scores, links, curves."
 
@@ -1735,7 +1735,7 @@ class _LinkScores(BaseEstimator):
             np.fill_diagonal(links, False)
         return links
 
-# %% ../nbs/02_rkhs_2_links.ipynb #a9d1c85b
+# %% ../nbs/02_rkhs_2_links.ipynb #b2c18bb2
 def node_pairs(n_nodes, labelled, kind="any"):
     """Choose the pairs of nodes that an evaluation counts.
 
@@ -1779,13 +1779,13 @@ def node_pairs(n_nodes, labelled, kind="any"):
     np.fill_diagonal(mask, False)
     return mask
 
-# %% ../nbs/02_rkhs_2_links.ipynb #800ce322
+# %% ../nbs/02_rkhs_2_links.ipynb #66e1e405
 def _tied(scores):
     "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
-# %% ../nbs/02_rkhs_2_links.ipynb #40fc5a0b
+# %% ../nbs/02_rkhs_2_links.ipynb #cf2b6d24
 def _areas(truth, scores):
     "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
@@ -1806,7 +1806,7 @@ def _curves(truth, scores):
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
     return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #21096821
+# %% ../nbs/02_rkhs_2_links.ipynb #5d62d56a
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
 
@@ -1861,7 +1861,7 @@ def choose_threshold(truth, scores, rule="f1"):
     middle = 0.5 * (ranked[best] + ranked[best + 1])
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #94ab732d
+# %% ../nbs/02_rkhs_2_links.ipynb #c6587fb6
 class _HeldOut:
     "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
 
@@ -1894,7 +1894,7 @@ class _HeldOut:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #2a74ffd4
+# %% ../nbs/02_rkhs_2_links.ipynb #daad6cab
 def _node_folds(A, cv, random_state):
     "Folds of the labelled nodes."
     if isinstance(cv, Integral):
@@ -1909,7 +1909,7 @@ def _node_folds(A, cv, random_state):
         raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
     return folds
 
-# %% ../nbs/02_rkhs_2_links.ipynb #d5343e04
+# %% ../nbs/02_rkhs_2_links.ipynb #5ae47058
 def _is_transductive(estimator):
     "Whether it is fitted on all nodes, some of them labelled."
     return has_fit_parameter(estimator, "labelled")
@@ -1935,7 +1935,7 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
         return estimator.transduction_weights_[nodes]
     return estimator.weights(_inputs_for(estimator, X[nodes], labelled))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #dcdf4c95
+# %% ../nbs/02_rkhs_2_links.ipynb #f3d8cdf3
 def _check_network(A):
     "Adjacency of an undirected network in which no node has a link to itself."
     shape = A.shape if sp.issparse(A) else np.shape(A)
@@ -1955,7 +1955,7 @@ def _check_network(A):
         )
     return A
 
-# %% ../nbs/02_rkhs_2_links.ipynb #1bca2469
+# %% ../nbs/02_rkhs_2_links.ipynb #0b577ade
 class _CompletesNetworks(_LinkScores):
     "The network completed, and how well."
 
@@ -1994,7 +1994,7 @@ class _CompletesNetworks(_LinkScores):
         links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
-# %% ../nbs/02_rkhs_2_links.ipynb #471e2efe
+# %% ../nbs/02_rkhs_2_links.ipynb #e1c6ae44
 class _DrawsCurves(_CompletesNetworks):
     "How well the network is completed."
 
@@ -2060,7 +2060,7 @@ class _DrawsCurves(_CompletesNetworks):
         """
         return self.curves(X, y).roc_auc
 
-# %% ../nbs/02_rkhs_2_links.ipynb #a446ac3d
+# %% ../nbs/02_rkhs_2_links.ipynb #7ed665ad
 class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
@@ -2091,7 +2091,7 @@ class _FitsNetworks(_DrawsCurves):
         else:
             self.threshold_ = float(self.threshold)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #95b40b79
+# %% ../nbs/02_rkhs_2_links.ipynb #393c3885
 class _NumbersNodes(_FitsNetworks):
     "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
 
@@ -2133,7 +2133,7 @@ class _NumbersNodes(_FitsNetworks):
         links = [graph[np.ix_(y, self.nodes_[others])].ravel(), graph[np.ix_(y, y)][above]]
         return float(_areas(np.concatenate(links) > 0, _tied(scores))[0])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #d8ce5df9
+# %% ../nbs/02_rkhs_2_links.ipynb #548fd1ba
 class LinkPredictor(_NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
@@ -2245,7 +2245,7 @@ class LinkPredictor(_NumbersNodes):
         W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #2a3209fb
+# %% ../nbs/02_rkhs_2_links.ipynb #eadf1b71
 class _PlainSide:
     "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
 
@@ -2261,7 +2261,7 @@ class _PlainSide:
         "The estimator with these parameters, fitted."
         return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #8fb28298
+# %% ../nbs/02_rkhs_2_links.ipynb #861728f4
 class _DeformedSide:
     "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
 
@@ -2289,7 +2289,7 @@ class _DeformedSide:
         estimator._fit_outputs(K, n_samples=len(K))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #641e04d8
+# %% ../nbs/02_rkhs_2_links.ipynb #502e57a6
 class _SearchesLinks(_FitsNetworks):
     "The search over grids: what depends on the inputs alone, on a fold, or on beta, is done once for each."
 
@@ -2325,7 +2325,7 @@ class _SearchesLinks(_FitsNetworks):
             _check_beta(beta)
         return grids
 
-# %% ../nbs/02_rkhs_2_links.ipynb #e8975c17
+# %% ../nbs/02_rkhs_2_links.ipynb #9731fe08
 class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
@@ -2346,7 +2346,7 @@ class _Remembers(_SearchesLinks):
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
-# %% ../nbs/02_rkhs_2_links.ipynb #9a450683
+# %% ../nbs/02_rkhs_2_links.ipynb #29596c50
 class _Reports(_Remembers):
     "The search, and its outcome."
 
@@ -2375,7 +2375,7 @@ class _Reports(_Remembers):
         self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
-# %% ../nbs/02_rkhs_2_links.ipynb #08fef391
+# %% ../nbs/02_rkhs_2_links.ipynb #01b9e4ff
 class LinkPredictorCV(_Reports):
     r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
 
@@ -2802,7 +2802,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         self.lam1_ = float(grid[np.argmin(self.loo_losses_)])
         return self.lam1_
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #96d7b23c
+# %% ../nbs/02_rkhs_3_beyond.ipynb #283d25bb
 def _direction_values(t, shrinkage):
     "Eigenvalues of A from those of the outputs' Gram matrix: eq-beyond-shrinkage."
     return shrinkage + (1.0 - shrinkage) * t / (t.max(initial=0.0) or 1.0)
@@ -2811,7 +2811,7 @@ def _direction_values(t, shrinkage):
 def covariance_dual(K, K_out, lam1, shrinkage):
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their own covariance.
 
-    Solves :math:`K Z M + \lambda_1 Z = I` with :math:`M = s I + (1-s) K_y / \|K_y\|`, and returns :math:`Z M`.
+    Solves :math:`K Z M + \lambda_1 Z = I` with :math:`M = \rho I + (1-\rho) K_y / \|K_y\|`, and returns :math:`Z M`.
 
     Parameters
     ----------
@@ -2822,7 +2822,7 @@ def covariance_dual(K, K_out, lam1, shrinkage):
     lam1 : float
         Ridge in the principal direction of the outputs, positive.
     shrinkage : float
-        The s of the formula: from 0, the covariance alone, to 1, the identity.
+        The :math:`\rho` of the formula: from 0, the covariance alone, to 1, the identity.
 
     Returns
     -------
@@ -2893,12 +2893,12 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
                 losses[i, j] += np.sum((predicted - truth) ** 2) + outside
     return losses / count
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #99fc76ff
+# %% ../nbs/02_rkhs_3_beyond.ipynb #31005f1f
 class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Output-kernel ridge regression with the operator-valued kernel :math:`k_x(x, x') A`, A from the outputs.
 
     Minimises :math:`\sum_i \|\phi(y_i) - h(x_i)\|^2 + \lambda_1 \|h\|^2` in the RKHS of that kernel, with
-    :math:`A = s I + (1-s) \Sigma / \|\Sigma\|` and :math:`\Sigma = \frac1n \sum_i \phi(y_i) \otimes \phi(y_i)`:
+    :math:`A = \rho I + (1-\rho) \Sigma / \|\Sigma\|` and :math:`\Sigma = \frac1n \sum_i \phi(y_i) \otimes \phi(y_i)`:
     the less the outputs vary along a direction, the greater its ridge.
 
     Parameters
@@ -2910,7 +2910,7 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     lam1 : float, default=1e-3
         Ridge in the principal direction of the outputs, positive.
     shrinkage : float, default=0.1
-        The s of the formula, from 0 to 1. With 1 it is :class:`OutputKernelRidge`.
+        The :math:`\rho` of the formula, from 0 to 1. With 1 it is :class:`OutputKernelRidge`.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`; "precomputed" if ``y`` is their Gram matrix.
     kernel_params : dict, optional
