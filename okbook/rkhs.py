@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['block_gram', 'times_identity', 'RKHSFunction', 'ridge_factor', 'operator_ridge', 'OutputKernelRidge', 'ridge_path', 'leave_one_out_losses', 'OutputKernelRidgeCV', 'output_directions', 'KernelDependencyEstimation', 'check_graph', 'knn_graph', 'check_labelled', 'kernel_factor', 'SmoothedSpectrum', 'graph_smoothers', 'smoothed_cv_losses', 'SemiSupervisedOutputKernelRidge', 'SemiSupervisedOutputKernelRidgeCV', 'node_pairs', 'choose_threshold', 'LinkPredictor', 'LinkPredictorCV', 'decomposable_dual', 'decomposable_loo', 'MultiTaskRidge', 'MultiTaskRidgeCV', 'covariance_dual', 'covariance_cv_losses', 'CovarianceRidge', 'CovarianceRidgeCV', 'unit_gram', 'margin_objectives', 'MaximumMarginRegression']
 
-# %% ../nbs/02_rkhs.ipynb #68699343
+# %% ../nbs/02_rkhs.ipynb #587e4415
 import numbers
 
 import numpy as np
@@ -22,7 +22,7 @@ from okbook.core import (
     pivoted_cholesky,
 )
 
-# %% ../nbs/02_rkhs.ipynb #89101242
+# %% ../nbs/02_rkhs.ipynb #e3f2377f
 def block_gram(kernel, A, B=None):
     r"""Gram matrix of an operator-valued kernel, its blocks laid out as one matrix.
 
@@ -71,7 +71,7 @@ def block_gram(kernel, A, B=None):
         )
     return blocks.transpose(0, 2, 1, 3).reshape(n * d, m * d)
 
-# %% ../nbs/02_rkhs.ipynb #c0fcbb2d
+# %% ../nbs/02_rkhs.ipynb #2fdec9dd
 def times_identity(kernel, n_outputs, kernel_params=None):
     r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x, x')\, I`.
 
@@ -107,7 +107,7 @@ def times_identity(kernel, n_outputs, kernel_params=None):
 
     return operator_valued
 
-# %% ../nbs/02_rkhs.ipynb #8e05ff37
+# %% ../nbs/02_rkhs.ipynb #e52f3934
 class RKHSFunction:
     r"""A finite sum :math:`h = \sum_j \mathcal K(\cdot, x_j)\, c_j` in the space of an operator-valued kernel.
 
@@ -184,7 +184,7 @@ class RKHSFunction:
         """
         return np.vdot(self(other.points), other.coefficients)
 
-# %% ../nbs/02_rkhs.ipynb #ae4881eb
+# %% ../nbs/02_rkhs.ipynb #ae50576f
 def ridge_factor(K, lam1):
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
@@ -229,7 +229,7 @@ def ridge_factor(K, lam1):
             "increase lam1, or check the input kernel."
         ) from error
 
-# %% ../nbs/02_rkhs.ipynb #90bc4779
+# %% ../nbs/02_rkhs.ipynb #c166bd14
 def operator_ridge(kernel, X, Y, lam1):
     r"""Ridge regression in the space of any operator-valued kernel.
 
@@ -279,7 +279,7 @@ def operator_ridge(kernel, X, Y, lam1):
         raise ValueError(f"Y must have one row for each of the {len(X)} inputs, {len(G)} numbers: got shape {Y.shape}.")
     return RKHSFunction(kernel, X, sla.cho_solve(ridge_factor(G, lam1), Y.ravel()).reshape(Y.shape))
 
-# %% ../nbs/02_rkhs.ipynb #7ad8aa94
+# %% ../nbs/02_rkhs.ipynb #bc063e96
 class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Ridge regression towards the feature space of an output kernel.
 
@@ -402,7 +402,7 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """The ridge: here, as the caller says."""
         return self.lam1
 
-# %% ../nbs/02_rkhs.ipynb #23698e44
+# %% ../nbs/02_rkhs.ipynb #f7062841
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the price of one.
 
@@ -436,7 +436,7 @@ def ridge_path(K, K_cross, lams):
     for lam1 in lams:
         yield (projected / (spectrum + lam1)) @ Q.T
 
-# %% ../nbs/02_rkhs.ipynb #7116d365
+# %% ../nbs/02_rkhs.ipynb #d4b3f6d4
 def _decades(lams, width=3.0):
     """Indices of the ridges, in groups that span at most so many decades."""
     order, starts = np.argsort(lams, kind="stable"), [0]
@@ -458,7 +458,7 @@ def _near_and_far(spectrum, A, floor, columns, near=2e-3, same=3e-6):
     apart = (close[rows] & (np.abs(gap[rows]) > same * size[rows])).any()
     return far, rows, first, first * gap[rows] ** 2 if apart else None
 
-# %% ../nbs/02_rkhs.ipynb #bfb6ac52
+# %% ../nbs/02_rkhs.ipynb #9959ee79
 def _residual_squares(spectrum, Q, A, lams, step=128):
     """Squared norms of the residuals of each example (columns) for each ridge (rows): ``eq-rkhs-pairs``."""
     total = np.zeros((len(lams), len(spectrum)))
@@ -474,7 +474,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
                 total[group] -= d[:, c] ** 4 / (2.0 * lam**2) @ (Q[:, c] * (Q[:, rows] @ second)).T
     return np.maximum(total, 0.0)
 
-# %% ../nbs/02_rkhs.ipynb #81168472
+# %% ../nbs/02_rkhs.ipynb #ba49e818
 def leave_one_out_losses(K, K_out, lam1_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
@@ -497,7 +497,7 @@ def leave_one_out_losses(K, K_out, lam1_grid):
     Raises
     ------
     ValueError
-        If the ridges are not positive numbers in a vector.
+        If the ridges are not positive numbers in a vector, or the matrices not of one shape.
 
     Notes
     -----
@@ -516,6 +516,8 @@ def leave_one_out_losses(K, K_out, lam1_grid):
     lams = np.asarray(lam1_grid, dtype=np.float64)
     if lams.ndim != 1 or not lams.size or not np.all((lams > 0) & (lams < np.inf)):
         raise ValueError(f"lam1_grid must be a vector of positive numbers: got {lam1_grid!r}.")
+    if np.ndim(K) != 2 or not np.shape(K) == np.shape(K_out) == np.shape(K)[::-1]:
+        raise ValueError(f"K and K_out must be square, of one shape: got {np.shape(K)} and {np.shape(K_out)}.")
     spectrum, Q = sla.eigh(K)
     spectrum = np.maximum(spectrum, 0.0)
     d = lams[:, None] / (spectrum + lams[:, None])
@@ -526,7 +528,7 @@ def leave_one_out_losses(K, K_out, lam1_grid):
         residuals += _residual_squares(spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams)
     return residuals / (d @ (Q**2).T) ** 2  # d @ (Q**2).T is 1 - H_ii
 
-# %% ../nbs/02_rkhs.ipynb #237172bf
+# %% ../nbs/02_rkhs.ipynb #ff089406
 class OutputKernelRidgeCV(OutputKernelRidge):
     r"""Ridge regression with a kernel on the output, its ridge chosen by leaving one out.
 
@@ -603,7 +605,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam1_
 
-# %% ../nbs/02_rkhs.ipynb #b05893eb
+# %% ../nbs/02_rkhs.ipynb #602ae880
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component analysis.
 
@@ -642,7 +644,7 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     keep = rank if n_components is None else min(rank, n_components)
     return U[:, :keep], eigenvalues[:keep]
 
-# %% ../nbs/02_rkhs.ipynb #69f7630b
+# %% ../nbs/02_rkhs.ipynb #92d74e0a
 class KernelDependencyEstimation(OutputKernelRidge):
     r"""Ridge regression towards the principal components of the outputs, in the feature space of their kernel.
 
@@ -3146,11 +3148,11 @@ def unit_gram(K, center=False):
     lengths = np.sqrt(np.where(squares > 1e-12 * squares.max(), squares, np.inf))
     return K / np.multiply.outer(lengths, lengths), lengths
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #b599a326
+# %% ../nbs/02_rkhs_3_beyond.ipynb #b0f7d321
 @njit(cache=True, nogil=True)
 def _margin_ascent(Q, C, tol, max_steps):
     "Maximise eq-beyond-dual, always along the best coordinate, until the gap is `tol` times the primal value."
-    n = len(Q)
+    n, diagonal = len(Q), np.diag(Q).copy()
     alpha, margins = np.zeros(n), np.zeros(n)
     for step in range(max_steps):
         best, top, move, quadratic, hinge, total = -1, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -3159,9 +3161,9 @@ def _margin_ascent(Q, C, tol, max_steps):
             quadratic += alpha[i] * margins[i]
             hinge += max(g, 0.0)
             total += alpha[i]
-            goal = min(max(alpha[i] + g / Q[i, i], 0.0), C) if Q[i, i] > 0.0 else C
+            goal = min(max(alpha[i] + g / diagonal[i], 0.0), C) if diagonal[i] > 0.0 else C
             delta = goal - alpha[i]
-            gain = delta * (g - 0.5 * delta * Q[i, i])
+            gain = delta * (g - 0.5 * delta * diagonal[i])
             if gain > top:
                 best, top, move = i, gain, delta
         if best < 0 or quadratic + C * hinge - total <= tol * (0.5 * quadratic + C * hinge):

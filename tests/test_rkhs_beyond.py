@@ -17,11 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook.core import GramKernel, center_gram
+from okbook.core import GramKernel, center_gram, roc_auc
 from okbook.rkhs import (
     CovarianceRidge,
     CovarianceRidgeCV,
     KernelDependencyEstimation,
+    LinkPredictor,
     MaximumMarginRegression,
     MultiTaskRidge,
     MultiTaskRidgeCV,
@@ -325,3 +326,14 @@ def test_cross_validation_of_gram_matrices():
         MaximumMarginRegression("precomputed", output_kernel=kernel),
     ):
         assert np.isfinite(cross_val_score(model, rbf_kernel(X), np.arange(30), cv=3)).all()
+
+
+def test_links_with_a_margin():
+    "LinkPredictor takes the weights of any model."
+    rng = np.random.default_rng(0)
+    place = rng.random((60, 2))
+    links = (rbf_kernel(place, gamma=1.0) > np.exp(-0.04)).astype(float) - np.eye(60)
+    for model in (MaximumMarginRegression(input_params={"gamma": 20.0}), CovarianceRidge(input_params={"gamma": 20.0})):
+        predictor = LinkPredictor(model, random_state=0).fit(place[:30], links[:30, :30])
+        scores = predictor.score_pairs(place[30:])
+        assert roc_auc(links[30:, 30:], scores) > 0.8
