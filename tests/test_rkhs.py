@@ -313,6 +313,10 @@ def test_messages(model, X, y, message):
 
 def test_messages_of_the_functions():
     X, Y = data()
+    with pytest.raises(ValueError, match=r"must be square, of one shape: got \(30, 30\) and \(29, 29\)"):
+        leave_one_out_losses(np.eye(30), np.eye(29), [1.0])
+    with pytest.raises(ValueError, match=r"must be square, of one shape: got \(30, 2\) and \(30, 30\)"):
+        leave_one_out_losses(X, np.eye(30), [1.0])
     with pytest.raises(
         ValueError, match=r"shape \(len\(A\), len\(B\), d, d\), here \(30, 30, d, d\): got shape \(30, 30\)"
     ):
