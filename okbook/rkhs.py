@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['block_gram', 'times_identity', 'RKHSFunction', 'ridge_factor', 'operator_ridge', 'OutputKernelRidge', 'ridge_path', 'leave_one_out_losses', 'OutputKernelRidgeCV', 'output_directions', 'KernelDependencyEstimation', 'check_graph', 'knn_graph', 'check_labelled', 'kernel_factor', 'SmoothedSpectrum', 'graph_smoothers', 'smoothed_cv_losses', 'SemiSupervisedOutputKernelRidge', 'SemiSupervisedOutputKernelRidgeCV', 'node_pairs', 'choose_threshold', 'LinkPredictor', 'LinkPredictorCV', 'decomposable_dual', 'decomposable_loo', 'MultiTaskRidge', 'MultiTaskRidgeCV', 'covariance_dual', 'covariance_cv_losses', 'CovarianceRidge', 'CovarianceRidgeCV', 'unit_gram', 'margin_objectives', 'MaximumMarginRegression']
 
-# %% ../nbs/02_rkhs.ipynb #587e4415
+# %% ../nbs/02_rkhs.ipynb #0a95f111
 import numbers
 
 import numpy as np
@@ -22,7 +22,7 @@ from okbook.core import (
     pivoted_cholesky,
 )
 
-# %% ../nbs/02_rkhs.ipynb #e3f2377f
+# %% ../nbs/02_rkhs.ipynb #b7b03846
 def block_gram(kernel, A, B=None):
     r"""Gram matrix of an operator-valued kernel, its blocks laid out as one matrix.
 
@@ -71,7 +71,7 @@ def block_gram(kernel, A, B=None):
         )
     return blocks.transpose(0, 2, 1, 3).reshape(n * d, m * d)
 
-# %% ../nbs/02_rkhs.ipynb #2fdec9dd
+# %% ../nbs/02_rkhs.ipynb #25fce61f
 def times_identity(kernel, n_outputs, kernel_params=None):
     r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x, x')\, I`.
 
@@ -107,7 +107,7 @@ def times_identity(kernel, n_outputs, kernel_params=None):
 
     return operator_valued
 
-# %% ../nbs/02_rkhs.ipynb #e52f3934
+# %% ../nbs/02_rkhs.ipynb #3e3822c7
 class RKHSFunction:
     r"""A finite sum :math:`h = \sum_j \mathcal K(\cdot, x_j)\, c_j` in the space of an operator-valued kernel.
 
@@ -184,7 +184,7 @@ class RKHSFunction:
         """
         return np.vdot(self(other.points), other.coefficients)
 
-# %% ../nbs/02_rkhs.ipynb #ae50576f
+# %% ../nbs/02_rkhs.ipynb #9e1ed9cf
 def ridge_factor(K, lam1):
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
@@ -229,7 +229,7 @@ def ridge_factor(K, lam1):
             "increase lam1, or check the input kernel."
         ) from error
 
-# %% ../nbs/02_rkhs.ipynb #c166bd14
+# %% ../nbs/02_rkhs.ipynb #a9367be9
 def operator_ridge(kernel, X, Y, lam1):
     r"""Ridge regression in the space of any operator-valued kernel.
 
@@ -279,7 +279,7 @@ def operator_ridge(kernel, X, Y, lam1):
         raise ValueError(f"Y must have one row for each of the {len(X)} inputs, {len(G)} numbers: got shape {Y.shape}.")
     return RKHSFunction(kernel, X, sla.cho_solve(ridge_factor(G, lam1), Y.ravel()).reshape(Y.shape))
 
-# %% ../nbs/02_rkhs.ipynb #bc063e96
+# %% ../nbs/02_rkhs.ipynb #cc4760ef
 class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Ridge regression towards the feature space of an output kernel.
 
@@ -402,7 +402,7 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """The ridge: here, as the caller says."""
         return self.lam1
 
-# %% ../nbs/02_rkhs.ipynb #f7062841
+# %% ../nbs/02_rkhs.ipynb #3152ad42
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the price of one.
 
@@ -436,7 +436,7 @@ def ridge_path(K, K_cross, lams):
     for lam1 in lams:
         yield (projected / (spectrum + lam1)) @ Q.T
 
-# %% ../nbs/02_rkhs.ipynb #d4b3f6d4
+# %% ../nbs/02_rkhs.ipynb #3559be9f
 def _decades(lams, width=3.0):
     """Indices of the ridges, in groups that span at most so many decades."""
     order, starts = np.argsort(lams, kind="stable"), [0]
@@ -458,7 +458,7 @@ def _near_and_far(spectrum, A, floor, columns, near=2e-3, same=3e-6):
     apart = (close[rows] & (np.abs(gap[rows]) > same * size[rows])).any()
     return far, rows, first, first * gap[rows] ** 2 if apart else None
 
-# %% ../nbs/02_rkhs.ipynb #9959ee79
+# %% ../nbs/02_rkhs.ipynb #ca07b0f1
 def _residual_squares(spectrum, Q, A, lams, step=128):
     """Squared norms of the residuals of each example (columns) for each ridge (rows): ``eq-rkhs-pairs``."""
     total = np.zeros((len(lams), len(spectrum)))
@@ -474,7 +474,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
                 total[group] -= d[:, c] ** 4 / (2.0 * lam**2) @ (Q[:, c] * (Q[:, rows] @ second)).T
     return np.maximum(total, 0.0)
 
-# %% ../nbs/02_rkhs.ipynb #ba49e818
+# %% ../nbs/02_rkhs.ipynb #0f8fdb0d
 def leave_one_out_losses(K, K_out, lam1_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
@@ -528,7 +528,7 @@ def leave_one_out_losses(K, K_out, lam1_grid):
         residuals += _residual_squares(spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams)
     return residuals / (d @ (Q**2).T) ** 2  # d @ (Q**2).T is 1 - H_ii
 
-# %% ../nbs/02_rkhs.ipynb #ff089406
+# %% ../nbs/02_rkhs.ipynb #a76a67f8
 class OutputKernelRidgeCV(OutputKernelRidge):
     r"""Ridge regression with a kernel on the output, its ridge chosen by leaving one out.
 
@@ -605,7 +605,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam1_
 
-# %% ../nbs/02_rkhs.ipynb #602ae880
+# %% ../nbs/02_rkhs.ipynb #5bd33781
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component analysis.
 
@@ -644,7 +644,7 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     keep = rank if n_components is None else min(rank, n_components)
     return U[:, :keep], eigenvalues[:keep]
 
-# %% ../nbs/02_rkhs.ipynb #92d74e0a
+# %% ../nbs/02_rkhs.ipynb #9b042edc
 class KernelDependencyEstimation(OutputKernelRidge):
     r"""Ridge regression towards the principal components of the outputs, in the feature space of their kernel.
 
@@ -756,7 +756,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #8598c8bc
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #8b99a879
 import numbers
 import warnings
 
@@ -779,7 +779,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #792bedc7
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c3fdece5
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -828,7 +828,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #500ebc07
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d0f99b14
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -869,7 +869,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e65fb7a8
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #be22130b
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -919,7 +919,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b5a6e2f9
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3bfbbb71
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -956,7 +956,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #34e7a52c
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2140811e
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -964,7 +964,7 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c2b60b19
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9b0791c4
 class SmoothedSpectrum:
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
@@ -1124,7 +1124,7 @@ class SmoothedSpectrum:
         _check_rates(lam1, lam2)
         return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #cd6ed4fa
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2c8baa94
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -1187,7 +1187,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #74c67726
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3444dad6
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -1197,7 +1197,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b95f47b5
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0502cca6
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1254,7 +1254,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e46bc116
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #057bc49d
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1281,7 +1281,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e1ccfd6f
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #86ffcd9e
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1308,7 +1308,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #29988fc9
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #4daf55d5
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1346,7 +1346,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #53655c05
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2ed20d6f
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1478,7 +1478,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d8886a8a
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #fa973455
 class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 
@@ -1627,7 +1627,7 @@ class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
         lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
         return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c5ded751
+# %% ../nbs/02_rkhs_2_links.ipynb #70bba050
 import copy
 import warnings
 from itertools import product
@@ -1645,13 +1645,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from .core import check_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_2_links.ipynb #96a97db9
-def _check_threshold(threshold):
-    "A rule, or a number."
-    if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
-        raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
-
-
+# %% ../nbs/02_rkhs_2_links.ipynb #ba1d359a
 def _check_beta(beta):
     "A time of diffusion."
     if not isinstance(beta, Real) or not 0 <= beta < np.inf:
@@ -1664,7 +1658,7 @@ def _diffusion_factor(A, beta):
     nu, V = np.linalg.eigh(graph_laplacian(A))
     return V * np.exp(-0.5 * beta * nu)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #ba021bf3
+# %% ../nbs/02_rkhs_2_links.ipynb #a78ae674
 class _LinkScores(BaseEstimator):
     "What follows from the predicted points h(o): scores, links, curves."
 
@@ -1737,7 +1731,7 @@ class _LinkScores(BaseEstimator):
             np.fill_diagonal(links, False)
         return links
 
-# %% ../nbs/02_rkhs_2_links.ipynb #b2c18bb2
+# %% ../nbs/02_rkhs_2_links.ipynb #99e56203
 def node_pairs(n_nodes, labelled, kind="any"):
     """Choose the pairs of nodes that an evaluation counts.
 
@@ -1781,13 +1775,13 @@ def node_pairs(n_nodes, labelled, kind="any"):
     np.fill_diagonal(mask, False)
     return mask
 
-# %% ../nbs/02_rkhs_2_links.ipynb #66e1e405
+# %% ../nbs/02_rkhs_2_links.ipynb #3fad03fc
 def _tied(scores):
     "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
-# %% ../nbs/02_rkhs_2_links.ipynb #cf2b6d24
+# %% ../nbs/02_rkhs_2_links.ipynb #4244cdac
 def _areas(truth, scores):
     "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
@@ -1808,7 +1802,7 @@ def _curves(truth, scores):
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
     return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #5d62d56a
+# %% ../nbs/02_rkhs_2_links.ipynb #a94f225c
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
 
@@ -1863,7 +1857,7 @@ def choose_threshold(truth, scores, rule="f1"):
     middle = 0.5 * (ranked[best] + ranked[best + 1])
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c6587fb6
+# %% ../nbs/02_rkhs_2_links.ipynb #33e3e137
 class _HeldOut:
     "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
 
@@ -1896,7 +1890,7 @@ class _HeldOut:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #daad6cab
+# %% ../nbs/02_rkhs_2_links.ipynb #edd2b863
 def _node_folds(A, cv, random_state):
     "Folds of the labelled nodes."
     if isinstance(cv, Integral):
@@ -1911,7 +1905,7 @@ def _node_folds(A, cv, random_state):
         raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
     return folds
 
-# %% ../nbs/02_rkhs_2_links.ipynb #5ae47058
+# %% ../nbs/02_rkhs_2_links.ipynb #64199ee3
 def _is_transductive(estimator):
     "Whether it is fitted on all nodes, some of them labelled."
     return has_fit_parameter(estimator, "labelled")
@@ -1937,7 +1931,13 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
         return estimator.transduction_weights_[nodes]
     return estimator.weights(_inputs_for(estimator, X[nodes], labelled))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #f3d8cdf3
+# %% ../nbs/02_rkhs_2_links.ipynb #cf865d40
+def _check_threshold(threshold):
+    "A rule, or a number."
+    if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
+        raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
+
+# %% ../nbs/02_rkhs_2_links.ipynb #87d81bf7
 def _check_network(A):
     "Adjacency of an undirected network in which no node has a link to itself."
     shape = A.shape if sp.issparse(A) else np.shape(A)
@@ -1957,7 +1957,7 @@ def _check_network(A):
         )
     return A
 
-# %% ../nbs/02_rkhs_2_links.ipynb #0b577ade
+# %% ../nbs/02_rkhs_2_links.ipynb #4eba033b
 class _CompletesNetworks(_LinkScores):
     "The network completed, and how well."
 
@@ -1996,7 +1996,7 @@ class _CompletesNetworks(_LinkScores):
         links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
-# %% ../nbs/02_rkhs_2_links.ipynb #e1c6ae44
+# %% ../nbs/02_rkhs_2_links.ipynb #7191da78
 class _DrawsCurves(_CompletesNetworks):
     "How well the network is completed."
 
@@ -2062,7 +2062,7 @@ class _DrawsCurves(_CompletesNetworks):
         """
         return self.curves(X, y).roc_auc
 
-# %% ../nbs/02_rkhs_2_links.ipynb #7ed665ad
+# %% ../nbs/02_rkhs_2_links.ipynb #39af3d7b
 class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
@@ -2093,7 +2093,7 @@ class _FitsNetworks(_DrawsCurves):
         else:
             self.threshold_ = float(self.threshold)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #393c3885
+# %% ../nbs/02_rkhs_2_links.ipynb #41468b97
 class _NumbersNodes(_FitsNetworks):
     "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
 
@@ -2135,7 +2135,7 @@ class _NumbersNodes(_FitsNetworks):
         links = [graph[np.ix_(y, self.nodes_[others])].ravel(), graph[np.ix_(y, y)][above]]
         return float(_areas(np.concatenate(links) > 0, _tied(scores))[0])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #548fd1ba
+# %% ../nbs/02_rkhs_2_links.ipynb #bfeb6c73
 class LinkPredictor(_NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
@@ -2247,7 +2247,7 @@ class LinkPredictor(_NumbersNodes):
         W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #eadf1b71
+# %% ../nbs/02_rkhs_2_links.ipynb #91b23375
 class _PlainSide:
     "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
 
@@ -2263,7 +2263,7 @@ class _PlainSide:
         "The estimator with these parameters, fitted."
         return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #861728f4
+# %% ../nbs/02_rkhs_2_links.ipynb #670f189c
 class _DeformedSide:
     "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
 
@@ -2291,7 +2291,7 @@ class _DeformedSide:
         estimator._fit_outputs(K, n_samples=len(K))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #502e57a6
+# %% ../nbs/02_rkhs_2_links.ipynb #949182fc
 class _SearchesLinks(_FitsNetworks):
     "The search over grids: what depends on the inputs alone, on a fold, or on beta, is done once for each."
 
@@ -2327,7 +2327,7 @@ class _SearchesLinks(_FitsNetworks):
             _check_beta(beta)
         return grids
 
-# %% ../nbs/02_rkhs_2_links.ipynb #9731fe08
+# %% ../nbs/02_rkhs_2_links.ipynb #1fc748d1
 class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
@@ -2348,7 +2348,7 @@ class _Remembers(_SearchesLinks):
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
-# %% ../nbs/02_rkhs_2_links.ipynb #29596c50
+# %% ../nbs/02_rkhs_2_links.ipynb #c9ed6312
 class _Reports(_Remembers):
     "The search, and its outcome."
 
@@ -2377,7 +2377,7 @@ class _Reports(_Remembers):
         self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
-# %% ../nbs/02_rkhs_2_links.ipynb #01b9e4ff
+# %% ../nbs/02_rkhs_2_links.ipynb #257aa2f0
 class LinkPredictorCV(_Reports):
     r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
 
