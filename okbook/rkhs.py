@@ -756,7 +756,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #8b99a879
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3588c2db
 import numbers
 import warnings
 
@@ -779,7 +779,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c3fdece5
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #ae091136
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -828,7 +828,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d0f99b14
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0ae2c50d
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -869,7 +869,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #be22130b
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d292c528
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -919,7 +919,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3bfbbb71
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a7469014
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -956,7 +956,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2140811e
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #aad72310
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -964,7 +964,7 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9b0791c4
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #f5483ed2
 class SmoothedSpectrum:
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
@@ -1124,7 +1124,7 @@ class SmoothedSpectrum:
         _check_rates(lam1, lam2)
         return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2c8baa94
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1955c9c7
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -1187,7 +1187,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3444dad6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e20cb82a
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -1197,7 +1197,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0502cca6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #281b87f2
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1254,7 +1254,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #057bc49d
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c1ac4f08
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1281,7 +1281,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #86ffcd9e
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #f02d9b63
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1308,7 +1308,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #4daf55d5
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #48bd977c
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1346,7 +1346,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2ed20d6f
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #46df5524
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1478,7 +1478,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #fa973455
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #69870431
 class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 
