@@ -9,7 +9,7 @@ __all__ = ['N_NODES', 'DENSITIES', 'RATES', 'N_DRAWS', 'TIMES', 'FACTORS', 'CRIT
            'draw_labelled', 'link_area', 'compute_setting', 'compute_cell', 'sign_flip_test', 'compute_variant',
            'compute_pairs']
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-003
+# %% ../../nbs/21_synthetic_networks.ipynb #498e9439
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -24,7 +24,7 @@ from ..core import RBFKernel, graph_laplacian, labelled_draws, normalize_gram, p
 from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, node_pairs
 from ..tables import Table
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-012
+# %% ../../nbs/21_synthetic_networks.ipynb #462c551a
 N_NODES, DENSITIES, RATES, N_DRAWS = 700, ("0.01", "0.02", "0.03"), ("5", "10", "20"), 10
 
 
@@ -61,7 +61,7 @@ def erdos_renyi(n_nodes, density, random_state=None):
     links = np.triu(rng.random_sample((n_nodes, n_nodes)) < density, 1)
     return (links | links.T).astype(float)
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-016
+# %% ../../nbs/21_synthetic_networks.ipynb #836b128c
 def kernel_entropy(K, n_bins=100):
     r"""Measure how many different things a kernel says: the entropy of its normalised values.
 
@@ -118,7 +118,7 @@ def kernel_variance(K):
     """
     return float(normalize_gram(K)[np.triu_indices(len(K), 1)].var())
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-019
+# %% ../../nbs/21_synthetic_networks.ipynb #94c8ad4c
 TIMES, FACTORS = np.logspace(-2, 1, 31), np.logspace(-1, 1, 21)
 
 
@@ -163,7 +163,7 @@ def diffusion_inputs(A, criterion=kernel_entropy, variance=0.95):
     share = np.cumsum(pca.eigenvalues_) / pca.eigenvalues_.sum()
     return pca.transform(K)[:, : np.searchsorted(share, variance) + 1], float(beta)
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-022
+# %% ../../nbs/21_synthetic_networks.ipynb #aed405f9
 @dataclass(frozen=True)
 class Network:
     """A graph, the inputs of its nodes, and the width of the Gaussian kernel on them.
@@ -226,7 +226,7 @@ def informative_sigma(X, criterion=kernel_entropy):
     unit = np.sqrt(np.median(D[np.triu_indices(len(D), 1)]))
     return float(unit * max(FACTORS, key=lambda factor: criterion(np.exp(-D / (2 * (factor * unit) ** 2)))))
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-023
+# %% ../../nbs/21_synthetic_networks.ipynb #7c3ef1ce
 CRITERIA = {"entropy": kernel_entropy, "variance": kernel_variance}
 
 
@@ -261,7 +261,7 @@ def sample_network(density, graph=0, criterion="entropy", sigma=None):
         X = X / X.std(axis=0)
     return Network(A, X, beta, informative_sigma(X, CRITERIA[criterion]) if sigma is None else sigma)
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-030
+# %% ../../nbs/21_synthetic_networks.ipynb #59ab4d81
 GRIDS = {
     "lam1_grid": (1e-3, 1e-2, 1e-1, 1e0, 1e1),
     "lam2_grid": (0.0, 1e-3, 1e-2, 1e-1, 1e0, 1e1),
@@ -345,7 +345,7 @@ class Setting:
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
         return LinkPredictorCV(template, **grids, criterion=self.select, warm_start=True)
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-031
+# %% ../../nbs/21_synthetic_networks.ipynb #0688aa64
 def draw_labelled(rate, draw):
     """Draw the labelled nodes.
 
@@ -412,7 +412,7 @@ def link_area(area, A, embedding, labelled, kind="any"):
     """
     return AREAS[area](A, embedding @ embedding.T, node_pairs(len(A), labelled, kind))
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-033
+# %% ../../nbs/21_synthetic_networks.ipynb #5455c7e2
 @lru_cache(maxsize=4)
 def _searching(setting, density, graph):
     return setting.predictor(setting.network(density, graph))  # keeps its eigendecompositions from draw to draw
@@ -466,7 +466,7 @@ def compute_setting(setting, column, draw, kind="any"):
     adjacency, labelled = setting.network(density, draw).adjacency, draw_labelled(rate, draw)
     return link_area(area, adjacency, _searched(setting, density, rate, draw)[1], labelled, kind)
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-034
+# %% ../../nbs/21_synthetic_networks.ipynb #4959fba5
 METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting()}
 COLUMNS = [" ".join(key) for key in product(AREAS, DENSITIES, RATES)]
 
@@ -505,7 +505,7 @@ TABLE = Table(
     digits=3,
 )
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-045
+# %% ../../nbs/21_synthetic_networks.ipynb #828533f6
 def sign_flip_test(differences):
     """Test whether paired differences tend to be above zero, exactly.
 
@@ -540,7 +540,7 @@ def sign_flip_test(differences):
     signs = 1 - 2 * (np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1)
     return float(np.mean(signs @ d >= d.sum() - 1e-12 * np.abs(d).sum()))
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-060
+# %% ../../nbs/21_synthetic_networks.ipynb #c3623753
 _WIDE, _DIFFUSED = Setting(), Setting(beta2_grid=GRIDS["beta_grid"])
 VARIANTS = {
     "semi-supervised, beta2 on the grid of beta": (_DIFFUSED, RATES),
@@ -599,7 +599,7 @@ SENSITIVITY = Table(
     digits=3,
 )
 
-# %% ../../nbs/21_synthetic_networks.ipynb #lab21-061
+# %% ../../nbs/21_synthetic_networks.ipynb #e84e3c48
 KINDS = {"one": "one labelled", "both": "none labelled"}
 
 
