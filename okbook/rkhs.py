@@ -1627,7 +1627,7 @@ class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
         lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
         return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
 
-# %% ../nbs/02_rkhs_2_links.ipynb #70bba050
+# %% ../nbs/02_rkhs_2_links.ipynb #8910f32d
 import copy
 import warnings
 from itertools import product
@@ -1645,7 +1645,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from .core import check_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_2_links.ipynb #ba1d359a
+# %% ../nbs/02_rkhs_2_links.ipynb #3ee534f1
 def _check_beta(beta):
     "A time of diffusion."
     if not isinstance(beta, Real) or not 0 <= beta < np.inf:
@@ -1658,7 +1658,7 @@ def _diffusion_factor(A, beta):
     nu, V = np.linalg.eigh(graph_laplacian(A))
     return V * np.exp(-0.5 * beta * nu)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #a78ae674
+# %% ../nbs/02_rkhs_2_links.ipynb #aa3f07ad
 class _LinkScores(BaseEstimator):
     "What follows from the predicted points h(o): scores, links, curves."
 
@@ -1731,7 +1731,7 @@ class _LinkScores(BaseEstimator):
             np.fill_diagonal(links, False)
         return links
 
-# %% ../nbs/02_rkhs_2_links.ipynb #99e56203
+# %% ../nbs/02_rkhs_2_links.ipynb #773f41a6
 def node_pairs(n_nodes, labelled, kind="any"):
     """Choose the pairs of nodes that an evaluation counts.
 
@@ -1775,13 +1775,13 @@ def node_pairs(n_nodes, labelled, kind="any"):
     np.fill_diagonal(mask, False)
     return mask
 
-# %% ../nbs/02_rkhs_2_links.ipynb #3fad03fc
+# %% ../nbs/02_rkhs_2_links.ipynb #cf79683c
 def _tied(scores):
     "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
-# %% ../nbs/02_rkhs_2_links.ipynb #4244cdac
+# %% ../nbs/02_rkhs_2_links.ipynb #96bce1a2
 def _areas(truth, scores):
     "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
@@ -1802,7 +1802,7 @@ def _curves(truth, scores):
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
     return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #a94f225c
+# %% ../nbs/02_rkhs_2_links.ipynb #e7085d79
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
 
@@ -1857,13 +1857,14 @@ def choose_threshold(truth, scores, rule="f1"):
     middle = 0.5 * (ranked[best] + ranked[best + 1])
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #33e3e137
+# %% ../nbs/02_rkhs_2_links.ipynb #86e6933f
 class _HeldOut:
     "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
 
     def __init__(self, A, held):
         kept = np.setdiff1d(np.arange(len(A)), held)
-        self.nodes, self.n_kept = np.concatenate([kept, held]), len(kept)  # kept first, then held out
+        self.nodes = np.concatenate([kept, held])  # kept first, then held out
+        self.n_kept, self.n_held = len(kept), len(held)
         self._above = np.triu_indices(len(held), 1)
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
         self.truth = self._pairs(A[np.ix_(held, self.nodes)]) > 0
@@ -1890,7 +1891,7 @@ class _HeldOut:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #edd2b863
+# %% ../nbs/02_rkhs_2_links.ipynb #3be61f57
 def _node_folds(A, cv, random_state):
     "Folds of the labelled nodes."
     if isinstance(cv, Integral):
@@ -1905,7 +1906,7 @@ def _node_folds(A, cv, random_state):
         raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
     return folds
 
-# %% ../nbs/02_rkhs_2_links.ipynb #64199ee3
+# %% ../nbs/02_rkhs_2_links.ipynb #423aec65
 def _is_transductive(estimator):
     "Whether it is fitted on all nodes, some of them labelled."
     return has_fit_parameter(estimator, "labelled")
@@ -1931,13 +1932,13 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
         return estimator.transduction_weights_[nodes]
     return estimator.weights(_inputs_for(estimator, X[nodes], labelled))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #cf865d40
+# %% ../nbs/02_rkhs_2_links.ipynb #12161255
 def _check_threshold(threshold):
     "A rule, or a number."
     if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
         raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
 
-# %% ../nbs/02_rkhs_2_links.ipynb #87d81bf7
+# %% ../nbs/02_rkhs_2_links.ipynb #00283e88
 def _check_network(A):
     "Adjacency of an undirected network in which no node has a link to itself."
     shape = A.shape if sp.issparse(A) else np.shape(A)
@@ -1957,7 +1958,7 @@ def _check_network(A):
         )
     return A
 
-# %% ../nbs/02_rkhs_2_links.ipynb #4eba033b
+# %% ../nbs/02_rkhs_2_links.ipynb #9b174519
 class _CompletesNetworks(_LinkScores):
     "The network completed, and how well."
 
@@ -1996,7 +1997,7 @@ class _CompletesNetworks(_LinkScores):
         links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
-# %% ../nbs/02_rkhs_2_links.ipynb #7191da78
+# %% ../nbs/02_rkhs_2_links.ipynb #67300dab
 class _DrawsCurves(_CompletesNetworks):
     "How well the network is completed."
 
@@ -2062,7 +2063,7 @@ class _DrawsCurves(_CompletesNetworks):
         """
         return self.curves(X, y).roc_auc
 
-# %% ../nbs/02_rkhs_2_links.ipynb #39af3d7b
+# %% ../nbs/02_rkhs_2_links.ipynb #46fd7f95
 class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
@@ -2093,7 +2094,7 @@ class _FitsNetworks(_DrawsCurves):
         else:
             self.threshold_ = float(self.threshold)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #41468b97
+# %% ../nbs/02_rkhs_2_links.ipynb #edfac5f6
 class _NumbersNodes(_FitsNetworks):
     "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
 
@@ -2135,7 +2136,7 @@ class _NumbersNodes(_FitsNetworks):
         links = [graph[np.ix_(y, self.nodes_[others])].ravel(), graph[np.ix_(y, y)][above]]
         return float(_areas(np.concatenate(links) > 0, _tied(scores))[0])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #bfeb6c73
+# %% ../nbs/02_rkhs_2_links.ipynb #3b74f514
 class LinkPredictor(_NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
@@ -2247,7 +2248,7 @@ class LinkPredictor(_NumbersNodes):
         W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #91b23375
+# %% ../nbs/02_rkhs_2_links.ipynb #1fc10c02
 class _PlainSide:
     "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
 
@@ -2263,7 +2264,7 @@ class _PlainSide:
         "The estimator with these parameters, fitted."
         return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #670f189c
+# %% ../nbs/02_rkhs_2_links.ipynb #5ee4c8d7
 class _DeformedSide:
     "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
 
@@ -2291,7 +2292,7 @@ class _DeformedSide:
         estimator._fit_outputs(K, n_samples=len(K))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #949182fc
+# %% ../nbs/02_rkhs_2_links.ipynb #bbadca98
 class _SearchesLinks(_FitsNetworks):
     "The search over grids: what depends on the inputs alone, on a fold, or on beta, is done once for each."
 
@@ -2327,7 +2328,7 @@ class _SearchesLinks(_FitsNetworks):
             _check_beta(beta)
         return grids
 
-# %% ../nbs/02_rkhs_2_links.ipynb #1fc748d1
+# %% ../nbs/02_rkhs_2_links.ipynb #3a20d0d0
 class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
@@ -2348,7 +2349,7 @@ class _Remembers(_SearchesLinks):
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c9ed6312
+# %% ../nbs/02_rkhs_2_links.ipynb #dca8296b
 class _Reports(_Remembers):
     "The search, and its outcome."
 
@@ -2377,7 +2378,7 @@ class _Reports(_Remembers):
         self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
-# %% ../nbs/02_rkhs_2_links.ipynb #257aa2f0
+# %% ../nbs/02_rkhs_2_links.ipynb #55c55a39
 class LinkPredictorCV(_Reports):
     r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
 
