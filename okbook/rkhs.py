@@ -756,7 +756,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3588c2db
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2ae02c19
 import numbers
 import warnings
 
@@ -779,7 +779,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #ae091136
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #51ba98a6
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -828,7 +828,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0ae2c50d
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9f5d7bf6
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -869,7 +869,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d292c528
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #47930851
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -919,7 +919,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a7469014
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #5f78addb
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -956,7 +956,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #aad72310
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #103b594b
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -964,8 +964,51 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #f5483ed2
-class SmoothedSpectrum:
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9623f9e8
+class _DeformedKernel:
+    "The eigendecomposition, and the kernel that it gives."
+
+    def __init__(self, R, M):
+        R = np.asarray(R, dtype=np.float64)
+        S = R.T @ (M @ R if hasattr(M, "__matmul__") else M(R))
+        largest = np.abs(S).max(initial=0.0)
+        if np.abs(S - S.T).max(initial=0.0) > 1e-6 * largest:
+            raise ValueError("The smoother M must be symmetric.")
+        theta, self.basis = np.linalg.eigh((S + S.T) / 2)
+        if theta.min(initial=0.0) < -1e-8 * largest * max(1, len(S)):
+            raise ValueError(f"The smoother M must be positive semi-definite: R'MR has the eigenvalue {theta[0]:.3g}.")
+        self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
+
+    def gram(self, lam1, lam2, rows=None, cols=None):
+        """Compute a block of the deformed kernel ``eq-semi-spectral``.
+
+        Parameters
+        ----------
+        lam1 : float
+            Ridge, positive.
+        lam2 : float
+            Smoothness penalty, not negative.
+        rows : array-like of int, optional
+            Nodes; by default all.
+        cols : array-like of int, optional
+            Nodes; by default all.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_cols)
+            The values of G.
+        """
+        half = self._half(lam1, lam2)
+        A, B = (self.features if nodes is None else self.features[nodes] for nodes in (rows, cols))
+        return (A * half) @ (B * half).T
+
+    def _half(self, lam1, lam2):
+        "Square roots of the entries of the diagonal in G."
+        _check_rates(lam1, lam2)
+        return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
+
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #984183c0
+class SmoothedSpectrum(_DeformedKernel):
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
     From :math:`K_x = R R^\top` and the smoother M, :math:`R^\top M R = Q \Theta Q^\top` and :math:`F = R Q`, it has
@@ -1011,40 +1054,6 @@ class SmoothedSpectrum:
     >>> [spectrum.weights([0], 0.01, lam2).ravel().round(2).tolist() for lam2 in (0.0, 1.0)]
     [[0.99, 0.5, 0.1], [0.98, 0.98, 0.97]]
     """
-
-    def __init__(self, R, M):
-        R = np.asarray(R, dtype=np.float64)
-        S = R.T @ (M @ R if hasattr(M, "__matmul__") else M(R))
-        largest = np.abs(S).max(initial=0.0)
-        if np.abs(S - S.T).max(initial=0.0) > 1e-6 * largest:
-            raise ValueError("The smoother M must be symmetric.")
-        theta, self.basis = np.linalg.eigh((S + S.T) / 2)
-        if theta.min(initial=0.0) < -1e-8 * largest * max(1, len(S)):
-            raise ValueError(f"The smoother M must be positive semi-definite: R'MR has the eigenvalue {theta[0]:.3g}.")
-        self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
-
-    def gram(self, lam1, lam2, rows=None, cols=None):
-        """Compute a block of the deformed kernel ``eq-semi-spectral``.
-
-        Parameters
-        ----------
-        lam1 : float
-            Ridge, positive.
-        lam2 : float
-            Smoothness penalty, not negative.
-        rows : array-like of int, optional
-            Nodes; by default all.
-        cols : array-like of int, optional
-            Nodes; by default all.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_cols)
-            The values of G.
-        """
-        half = self._half(lam1, lam2)
-        A, B = (self.features if nodes is None else self.features[nodes] for nodes in (rows, cols))
-        return (A * half) @ (B * half).T
 
     def coefficients(self, labelled, lam1, lam2):
         """Weight the labelled outputs in the prediction of each feature.
@@ -1119,12 +1128,7 @@ class SmoothedSpectrum:
                 raise ValueError(f"A split must use all {len(A)} labelled nodes: got {len(train)} and {len(test)}.")
             yield -sla.solve(inverse[np.ix_(test, test)], inverse[np.ix_(test, train)], assume_a="pos")
 
-    def _half(self, lam1, lam2):
-        "Square roots of the entries of the diagonal in G."
-        _check_rates(lam1, lam2)
-        return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
-
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #1955c9c7
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e6e4f0fd
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -1187,7 +1191,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e20cb82a
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #540b0f92
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -1197,7 +1201,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #281b87f2
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e50b08f6
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1254,7 +1258,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c1ac4f08
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3a1dc90a
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1281,7 +1285,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #f02d9b63
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #7311d1af
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1308,7 +1312,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #48bd977c
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #405783e4
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1346,7 +1350,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #46df5524
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #bae8162f
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1446,8 +1450,8 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     ):
         self.input_kernel, self.input_params, self.lam1, self.lam2 = input_kernel, input_params, lam1, lam2
         self.smoother, self.beta2, self.graph, self.n_neighbors = smoother, beta2, graph, n_neighbors
-        self.n_landmarks = n_landmarks
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.n_landmarks, self.output_kernel = n_landmarks, output_kernel
+        self.kernel_params, self.candidates = kernel_params, candidates
 
     def fit(self, X, y, labelled=None):
         """Fit the model.
@@ -1478,8 +1482,33 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #69870431
-class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #475fae36
+class _SearchesPenalties(_PredictsUnseen):
+    "What cross-validation adds: one spectrum a value of beta2, one grid of losses a spectrum."
+
+    def _search(self, R, W):
+        "Set the losses and the best penalties; the spectrum that they belong to."
+        lam1s, lam2s, betas = self._grids()
+        kind = self.outputs_ if _is_dirac(self) else np.zeros(len(self.labelled_))
+        splits = list(check_cv(self.cv, kind, classifier=_is_dirac(self)).split(self.labelled_, kind))
+        losses, best = np.empty((len(betas), len(lam1s), len(lam2s))), np.inf
+        for b, M in enumerate(graph_smoothers(W, self.smoother, betas)):
+            spectrum = SmoothedSpectrum(R, M)
+            losses[b] = smoothed_cv_losses(spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits)
+            if losses[b].min() < best:
+                best, chosen = losses[b].min(), spectrum
+        b, i, j = np.unravel_index(losses.argmin(), losses.shape)
+        self.cv_losses_, self.best_loss_ = losses, float(best)
+        self.best_params_ = {"lam1": float(lam1s[i]), "lam2": float(lam2s[j]), "beta2": float(betas[b])}
+        return chosen
+
+    def _grids(self):
+        lam1s = np.logspace(-4, 2, 7) if self.lam1_grid is None else self.lam1_grid
+        lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
+        return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
+
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #41f60d06
+class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 
     In each fold some labelled nodes lose their outputs, and stay in the graph. The loss is
@@ -1607,25 +1636,8 @@ class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
         ValueError
             For labelled nodes, graphs, Gram matrices, penalties, splits or outputs that are not what they should be.
         """
-        R, W = self._begin(X, y, labelled)
-        lam1s, lam2s, betas = self._grids()
-        kind = self.outputs_ if _is_dirac(self) else np.zeros(len(self.labelled_))
-        splits = list(check_cv(self.cv, kind, classifier=_is_dirac(self)).split(self.labelled_, kind))
-        losses, best = np.empty((len(betas), len(lam1s), len(lam2s))), np.inf
-        for b, M in enumerate(graph_smoothers(W, self.smoother, betas)):
-            spectrum = SmoothedSpectrum(R, M)
-            losses[b] = smoothed_cv_losses(spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits)
-            if losses[b].min() < best:
-                best, chosen = losses[b].min(), spectrum
-        b, i, j = np.unravel_index(losses.argmin(), losses.shape)
-        self.cv_losses_, self.best_loss_ = losses, float(best)
-        self.best_params_ = {"lam1": float(lam1s[i]), "lam2": float(lam2s[j]), "beta2": float(betas[b])}
+        chosen = self._search(*self._begin(X, y, labelled))
         return self._finish(chosen, self.best_params_["lam1"], self.best_params_["lam2"])
-
-    def _grids(self):
-        lam1s = np.logspace(-4, 2, 7) if self.lam1_grid is None else self.lam1_grid
-        lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
-        return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
 
 # %% ../nbs/02_rkhs_2_links.ipynb #8910f32d
 import copy
