@@ -756,7 +756,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2ae02c19
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #66ddba9e
 import numbers
 import warnings
 
@@ -779,7 +779,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #51ba98a6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d67eb8c8
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -828,7 +828,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9f5d7bf6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #5ec0c724
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -869,7 +869,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #47930851
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #47add816
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -919,7 +919,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #5f78addb
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #449eefcb
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -956,7 +956,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #103b594b
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #bc0aec58
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -964,7 +964,7 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9623f9e8
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a7609f00
 class _DeformedKernel:
     "The eigendecomposition, and the kernel that it gives."
 
@@ -1007,7 +1007,7 @@ class _DeformedKernel:
         _check_rates(lam1, lam2)
         return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #984183c0
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b94de77f
 class SmoothedSpectrum(_DeformedKernel):
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
@@ -1128,7 +1128,7 @@ class SmoothedSpectrum(_DeformedKernel):
                 raise ValueError(f"A split must use all {len(A)} labelled nodes: got {len(train)} and {len(test)}.")
             yield -sla.solve(inverse[np.ix_(test, test)], inverse[np.ix_(test, train)], assume_a="pos")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e6e4f0fd
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a422aa28
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -1191,7 +1191,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #540b0f92
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #65d2bb5b
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -1201,7 +1201,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e50b08f6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e89b9a10
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1258,7 +1258,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3a1dc90a
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d6f41ac7
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1285,7 +1285,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #7311d1af
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c5181d08
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1312,7 +1312,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #405783e4
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #63ee318f
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1350,7 +1350,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #bae8162f
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c0da7ba0
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1482,7 +1482,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #475fae36
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b38274dd
 class _SearchesPenalties(_PredictsUnseen):
     "What cross-validation adds: one spectrum a value of beta2, one grid of losses a spectrum."
 
@@ -1507,7 +1507,7 @@ class _SearchesPenalties(_PredictsUnseen):
         lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
         return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #41f60d06
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #932ffaf8
 class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 
@@ -1639,7 +1639,7 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
         chosen = self._search(*self._begin(X, y, labelled))
         return self._finish(chosen, self.best_params_["lam1"], self.best_params_["lam2"])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #8910f32d
+# %% ../nbs/02_rkhs_2_links.ipynb #269522ca
 import copy
 import warnings
 from itertools import product
@@ -1657,7 +1657,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from .core import check_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_2_links.ipynb #3ee534f1
+# %% ../nbs/02_rkhs_2_links.ipynb #00103ef2
 def _check_beta(beta):
     "A time of diffusion."
     if not isinstance(beta, Real) or not 0 <= beta < np.inf:
@@ -1670,7 +1670,7 @@ def _diffusion_factor(A, beta):
     nu, V = np.linalg.eigh(graph_laplacian(A))
     return V * np.exp(-0.5 * beta * nu)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #aa3f07ad
+# %% ../nbs/02_rkhs_2_links.ipynb #b78a9e39
 class _LinkScores(BaseEstimator):
     "What follows from the predicted points h(o): scores, links, curves."
 
@@ -1743,7 +1743,7 @@ class _LinkScores(BaseEstimator):
             np.fill_diagonal(links, False)
         return links
 
-# %% ../nbs/02_rkhs_2_links.ipynb #773f41a6
+# %% ../nbs/02_rkhs_2_links.ipynb #c8eeeeab
 def node_pairs(n_nodes, labelled, kind="any"):
     """Choose the pairs of nodes that an evaluation counts.
 
@@ -1778,22 +1778,26 @@ def node_pairs(n_nodes, labelled, kind="any"):
            [0, 0, 1],
            [1, 1, 0]])
     """
-    n_known = {"any": [0, 1], "one": [1], "both": [0]}
-    if kind not in n_known:
-        raise ValueError(f"kind must be 'any', 'one' or 'both': got {kind!r}.")
+    _check_kind(kind)
     known = np.zeros(n_nodes, dtype=int)
     known[check_labelled(labelled, n_nodes)] = 1
-    mask = np.isin(np.add.outer(known, known), n_known[kind])
+    mask = np.isin(np.add.outer(known, known), {"any": [0, 1], "one": [1], "both": [0]}[kind])
     np.fill_diagonal(mask, False)
     return mask
 
-# %% ../nbs/02_rkhs_2_links.ipynb #cf79683c
+
+def _check_kind(kind):
+    "Which pairs count."
+    if kind not in ("any", "one", "both"):
+        raise ValueError(f"The kind of pairs must be 'any', 'one' or 'both': got {kind!r}.")
+
+# %% ../nbs/02_rkhs_2_links.ipynb #e68b11cf
 def _tied(scores):
     "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
-# %% ../nbs/02_rkhs_2_links.ipynb #96bce1a2
+# %% ../nbs/02_rkhs_2_links.ipynb #53027424
 def _areas(truth, scores):
     "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
@@ -1814,7 +1818,7 @@ def _curves(truth, scores):
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
     return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #e7085d79
+# %% ../nbs/02_rkhs_2_links.ipynb #f7273cf2
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
 
@@ -1869,21 +1873,22 @@ def choose_threshold(truth, scores, rule="f1"):
     middle = 0.5 * (ranked[best] + ranked[best + 1])
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #86e6933f
+# %% ../nbs/02_rkhs_2_links.ipynb #2fa79db3
 class _HeldOut:
     "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
 
-    def __init__(self, A, held):
+    def __init__(self, A, held, kind="any"):
         kept = np.setdiff1d(np.arange(len(A)), held)
         self.nodes = np.concatenate([kept, held])  # kept first, then held out
         self.n_kept, self.n_held = len(kept), len(held)
-        self._above = np.triu_indices(len(held), 1)
+        self._kind, self._above = kind, np.triu_indices(len(held), 1)
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
         self.truth = self._pairs(A[np.ix_(held, self.nodes)]) > 0
 
     def _pairs(self, S):
-        "Of the rows of the held-out nodes: each pair with a kept node, and each pair of two held out, once."
-        return np.concatenate([S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]])
+        "Of the rows of the held-out nodes: the pairs with a kept node, and the pairs of two held out, each once."
+        one, both = S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]
+        return one if self._kind == "one" else both if self._kind == "both" else np.concatenate([one, both])
 
     def gram(self, beta):
         "Diffusion kernel between the kept nodes."
@@ -1903,9 +1908,10 @@ class _HeldOut:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #3be61f57
-def _node_folds(A, cv, random_state):
-    "Folds of the labelled nodes."
+# %% ../nbs/02_rkhs_2_links.ipynb #c92825a9
+def _node_folds(A, cv, random_state, kind="any"):
+    "Folds of the labelled nodes, in which one kind of pairs counts."
+    _check_kind(kind)
     if isinstance(cv, Integral):
         if not 2 <= cv <= len(A):
             raise ValueError(
@@ -1913,12 +1919,13 @@ def _node_folds(A, cv, random_state):
                 "With so few, give the threshold as a number."
             )
         cv = KFold(cv, shuffle=True, random_state=random_state)
-    folds = [_HeldOut(A, held) for _, held in cv.split(np.arange(len(A)))]
+    folds = [_HeldOut(A, held, kind) for _, held in cv.split(np.arange(len(A)))]
     if (least := min(fold.n_kept for fold in folds)) < 2:
         raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
     return folds
 
-# %% ../nbs/02_rkhs_2_links.ipynb #423aec65
+
+# %% ../nbs/02_rkhs_2_links.ipynb #80dc7848
 def _is_transductive(estimator):
     "Whether it is fitted on all nodes, some of them labelled."
     return has_fit_parameter(estimator, "labelled")
@@ -1944,13 +1951,13 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
         return estimator.transduction_weights_[nodes]
     return estimator.weights(_inputs_for(estimator, X[nodes], labelled))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #12161255
+# %% ../nbs/02_rkhs_2_links.ipynb #89ef567d
 def _check_threshold(threshold):
     "A rule, or a number."
     if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
         raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
 
-# %% ../nbs/02_rkhs_2_links.ipynb #00283e88
+# %% ../nbs/02_rkhs_2_links.ipynb #37043665
 def _check_network(A):
     "Adjacency of an undirected network in which no node has a link to itself."
     shape = A.shape if sp.issparse(A) else np.shape(A)
@@ -1970,7 +1977,7 @@ def _check_network(A):
         )
     return A
 
-# %% ../nbs/02_rkhs_2_links.ipynb #9b174519
+# %% ../nbs/02_rkhs_2_links.ipynb #242282a4
 class _CompletesNetworks(_LinkScores):
     "The network completed, and how well."
 
@@ -2009,7 +2016,8 @@ class _CompletesNetworks(_LinkScores):
         links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
-# %% ../nbs/02_rkhs_2_links.ipynb #67300dab
+
+# %% ../nbs/02_rkhs_2_links.ipynb #ee171702
 class _DrawsCurves(_CompletesNetworks):
     "How well the network is completed."
 
@@ -2075,7 +2083,7 @@ class _DrawsCurves(_CompletesNetworks):
         """
         return self.curves(X, y).roc_auc
 
-# %% ../nbs/02_rkhs_2_links.ipynb #46fd7f95
+# %% ../nbs/02_rkhs_2_links.ipynb #5378c072
 class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
@@ -2106,7 +2114,7 @@ class _FitsNetworks(_DrawsCurves):
         else:
             self.threshold_ = float(self.threshold)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #edfac5f6
+# %% ../nbs/02_rkhs_2_links.ipynb #273f7e38
 class _NumbersNodes(_FitsNetworks):
     "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
 
@@ -2148,7 +2156,7 @@ class _NumbersNodes(_FitsNetworks):
         links = [graph[np.ix_(y, self.nodes_[others])].ravel(), graph[np.ix_(y, y)][above]]
         return float(_areas(np.concatenate(links) > 0, _tied(scores))[0])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #3b74f514
+# %% ../nbs/02_rkhs_2_links.ipynb #f2288655
 class LinkPredictor(_NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
@@ -2167,6 +2175,8 @@ class LinkPredictor(_NumbersNodes):
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+    pairs : {"any", "one", "both"}, default="any"
+        The pairs of a fold that count: of which any node is held out, exactly one, or both. See :func:`node_pairs`.
     graph : array-like or sparse matrix of shape (N, N), optional
         The whole network, if ``y`` is to be a vector of node numbers rather than an adjacency matrix. scikit-learn's
         cross-validation slices only the rows of ``y``, and works so.
@@ -2188,7 +2198,7 @@ class LinkPredictor(_NumbersNodes):
     node_embedding_ : ndarray of shape (N, l)
         The predicted points of all nodes of ``fit``.
     threshold_ : float
-        The threshold. Infinite if the network has no link.
+        The threshold. Infinite if no pair of the folds is a link.
     cv_curves_ : list of Bunch
         Curves of the folds, as from :meth:`curves`; a fold without a link has none. Empty if the threshold is given.
     n_features_in_ : int
@@ -2216,9 +2226,11 @@ class LinkPredictor(_NumbersNodes):
            [0, 0, 0, 1, 1, 1]])
     """
 
-    def __init__(self, estimator=None, beta=1.0, threshold="f1", cv=5, graph=None, random_state=None):
+    def __init__(
+        self, estimator=None, beta=1.0, threshold="f1", cv=5, pairs="any", graph=None, random_state=None
+    ):
         self.estimator, self.beta, self.threshold, self.cv = estimator, beta, threshold, cv
-        self.graph, self.random_state = graph, random_state
+        self.pairs, self.graph, self.random_state = pairs, graph, random_state
 
     def fit(self, X, y, labelled=None):
         """Fit the estimator on the labelled nodes, and choose the threshold.
@@ -2250,7 +2262,8 @@ class LinkPredictor(_NumbersNodes):
         estimator = OutputKernelRidge() if self.estimator is None else self.estimator
         factor = _diffusion_factor(A, self.beta)
         self._settle(_fit_nodes(estimator, X, factor @ factor.T, labelled), X, A, labelled, factor)
-        folds = _node_folds(A, self.cv, self.random_state) if isinstance(self.threshold, str) else []
+        given = not isinstance(self.threshold, str)
+        folds = [] if given else _node_folds(A, self.cv, self.random_state, self.pairs)
         self._set_threshold(folds, [self._fold_scores(estimator, X, labelled, fold) for fold in folds])
         return self
 
@@ -2260,7 +2273,7 @@ class LinkPredictor(_NumbersNodes):
         W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #1fc10c02
+# %% ../nbs/02_rkhs_2_links.ipynb #635505cb
 class _PlainSide:
     "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
 
@@ -2276,7 +2289,9 @@ class _PlainSide:
         "The estimator with these parameters, fitted."
         return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #5ee4c8d7
+
+
+# %% ../nbs/02_rkhs_2_links.ipynb #9799f2d3
 class _DeformedSide:
     "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
 
@@ -2304,9 +2319,15 @@ class _DeformedSide:
         estimator._fit_outputs(K, n_samples=len(K))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #bbadca98
-class _SearchesLinks(_FitsNetworks):
-    "The search over grids: what depends on the inputs alone, on a fold, or on beta, is done once for each."
+# %% ../nbs/02_rkhs_2_links.ipynb #d0354045
+class _FromTemplate(_FitsNetworks):
+    "What a search begins with."
+
+    def _check_rules(self):
+        "Refuse what has no meaning."
+        _check_threshold(self.threshold)
+        if self.criterion not in ("roc_auc", "pr_auc"):
+            raise ValueError(f"criterion must be 'roc_auc' or 'pr_auc': got {self.criterion!r}.")
 
     def _template(self):
         "The estimator whose parameters are chosen; if no lam2 is above zero, one that looks at labelled nodes only."
@@ -2319,6 +2340,11 @@ class _SearchesLinks(_FitsNetworks):
         if _is_transductive(template) and (self.lam2_grid is None or np.any(self.lam2_grid)):
             return template
         return OutputKernelRidge(template.input_kernel, template.input_params)
+
+
+# %% ../nbs/02_rkhs_2_links.ipynb #08a042a3
+class _SearchesLinks(_FromTemplate):
+    "The grids of a search."
 
     def _grids(self, template):
         "The values to try."
@@ -2340,7 +2366,8 @@ class _SearchesLinks(_FitsNetworks):
             _check_beta(beta)
         return grids
 
-# %% ../nbs/02_rkhs_2_links.ipynb #3a20d0d0
+
+# %% ../nbs/02_rkhs_2_links.ipynb #392cc960
 class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
@@ -2361,7 +2388,7 @@ class _Remembers(_SearchesLinks):
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
-# %% ../nbs/02_rkhs_2_links.ipynb #dca8296b
+# %% ../nbs/02_rkhs_2_links.ipynb #8bf4a418
 class _Reports(_Remembers):
     "The search, and its outcome."
 
@@ -2385,12 +2412,14 @@ class _Reports(_Remembers):
             each = areas[:, :, area] if areas.shape[1] else np.full((len(settings), 1), np.nan)
             self.cv_results_[f"mean_test_{name}"] = each.mean(axis=1)
             self.cv_results_[f"std_test_{name}"] = each.std(axis=1)
+        if not areas.shape[1]:
+            warnings.warn("No fold has pairs of both kinds, links and others: the first setting is taken.", stacklevel=3)
         means = self.cv_results_[f"mean_test_{self.criterion}"]
         other = self.cv_results_["mean_test_roc_auc" if self.criterion == "pr_auc" else "mean_test_pr_auc"]
         self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
-# %% ../nbs/02_rkhs_2_links.ipynb #55c55a39
+# %% ../nbs/02_rkhs_2_links.ipynb #44fd742e
 class LinkPredictorCV(_Reports):
     r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
 
@@ -2418,6 +2447,8 @@ class LinkPredictorCV(_Reports):
         The threshold, or the rule by which :func:`choose_threshold` chooses it on the pairs of all folds together.
     cv : int or splitter, default=5
         Folds of the labelled nodes.
+    pairs : {"any", "one", "both"}, default="any"
+        The pairs of a fold that count: of which any node is held out, exactly one, or both. See :func:`node_pairs`.
     warm_start : bool, default=False
         Whether to keep the eigendecompositions for the next ``fit`` on the same inputs, with other labelled nodes.
     random_state : int, RandomState or None, default=None
@@ -2445,7 +2476,7 @@ class LinkPredictorCV(_Reports):
     node_embedding_ : ndarray of shape (N, l)
         The predicted points of all nodes of ``fit``.
     threshold_ : float
-        The threshold. Infinite if the network has no link.
+        The threshold. Infinite if no pair of the folds is a link.
     cv_curves_ : list of Bunch
         Curves of the folds with the chosen parameters, as from :meth:`curves`.
     n_features_in_ : int
@@ -2482,12 +2513,14 @@ class LinkPredictorCV(_Reports):
         criterion="roc_auc",
         threshold="f1",
         cv=5,
+        pairs="any",
         warm_start=False,
         random_state=None,
     ):
         self.estimator, self.lam1_grid, self.lam2_grid = estimator, lam1_grid, lam2_grid
         self.beta_grid, self.beta2_grid, self.criterion = beta_grid, beta2_grid, criterion
-        self.threshold, self.cv, self.warm_start, self.random_state = threshold, cv, warm_start, random_state
+        self.threshold, self.cv, self.pairs = threshold, cv, pairs
+        self.warm_start, self.random_state = warm_start, random_state
 
     def fit(self, X, y, labelled=None):
         """Choose the parameters and the threshold, and fit on all labelled nodes.
@@ -2517,7 +2550,7 @@ class LinkPredictorCV(_Reports):
         template = self._template()
         grids = self._grids(template)
         inputs = self._inputs(template, X, labelled, grids["beta2"])
-        folds = _node_folds(A, self.cv, self.random_state)
+        folds = _node_folds(A, self.cv, self.random_state, self.pairs)
         curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
         self._report(*self._search(curved, grids, inputs.gram))
         beta, penalties = self.best_params_["beta"], [self.best_params_[k] for k in ("lam1", "lam2", "beta2")]
@@ -2525,12 +2558,6 @@ class LinkPredictorCV(_Reports):
         self._settle(inputs.fit(factor @ factor.T, *penalties), X, A, labelled, factor)
         self._set_threshold(folds, [fold.scores(fold.ridge(G), beta) for fold in folds])
         return self
-
-    def _check_rules(self):
-        "Refuse what has no meaning."
-        _check_threshold(self.threshold)
-        if self.criterion not in ("roc_auc", "pr_auc"):
-            raise ValueError(f"criterion must be 'roc_auc' or 'pr_auc': got {self.criterion!r}.")
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #0e01125c
 import numbers
@@ -2622,12 +2649,18 @@ def decomposable_loo(K, A, Y, lam1_grid):
     kept = (lam1 / (np.multiply.outer(s, a) + lam1) for lam1 in lam1_grid)
     return np.array([np.mean(np.sum((Q @ (r * rotated) / (squares @ r)) ** 2, axis=1)) for r in kept])
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #a6883dfe
+# %% ../nbs/02_rkhs_3_beyond.ipynb #c2e98aa1
 def _check_positive(**params):
     "Refuse parameters that are not positive numbers."
     for name, value in params.items():
         if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a positive number: got {value!r}.")
+
+
+def _check_shrinkage(value):
+    "Refuse what is not from 0 to 1."
+    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+        raise ValueError(f"shrinkage must be a number from 0 to 1: got {value!r}.")
 
 
 def _checked_grid(values, default, check):
@@ -2908,7 +2941,7 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
                 losses[i, j] += np.sum((predicted - truth) ** 2) + outside
     return losses / count
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #31005f1f
+# %% ../nbs/02_rkhs_3_beyond.ipynb #c69028f9
 class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Output-kernel ridge regression with the operator-valued kernel :math:`k_x(x, x') A`, A from the outputs.
 
@@ -3027,12 +3060,6 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         _check_positive(lam1=self.lam1)
         _check_shrinkage(self.shrinkage)
         return self.lam1, self.shrinkage
-
-
-def _check_shrinkage(value):
-    "Refuse what is not from 0 to 1."
-    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
-        raise ValueError(f"shrinkage must be a number from 0 to 1: got {value!r}.")
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #d4a5fa62
 class CovarianceRidgeCV(CovarianceRidge):
@@ -3161,7 +3188,7 @@ def unit_gram(K, center=False):
     lengths = np.sqrt(np.where(squares > 1e-12 * squares.max(), squares, np.inf))
     return K / np.multiply.outer(lengths, lengths), lengths
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #b0f7d321
+# %% ../nbs/02_rkhs_3_beyond.ipynb #27894f37
 @njit(cache=True, nogil=True)
 def _margin_ascent(Q, C, tol, max_steps):
     "Maximise eq-beyond-dual, always along the best coordinate, until the gap is `tol` times the primal value."
@@ -3186,7 +3213,7 @@ def _margin_ascent(Q, C, tol, max_steps):
             margins[i] += move * Q[best, i]
     return alpha, max_steps
 
-
+# %% ../nbs/02_rkhs_3_beyond.ipynb #f902611f
 def margin_objectives(Q, alpha, C):
     r"""Primal and dual value of maximum margin regression; the difference certifies a solution.
 
@@ -3222,8 +3249,30 @@ def margin_objectives(Q, alpha, C):
     primal = 0.5 * quadratic + C * np.maximum(1.0 - margins, 0.0).sum()
     return float(primal), float(alpha.sum() - 0.5 * quadratic)
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #e948411e
-class MaximumMarginRegression(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+# %% ../nbs/02_rkhs_3_beyond.ipynb #98ae001e
+class _SolvesMargin(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+    "What maximum margin regression fits: directions, not lengths."
+
+    def _solve(self, K):
+        "Coefficients, and both values of the criterion: thm-beyond-margin."
+        K_unit, self.lengths_ = unit_gram(self.gram_, self.center)
+        Q, limit = K * K_unit, int(self.max_iter * len(K))
+        self.alpha_, self.n_iter_ = _margin_ascent(Q, float(self.C), float(self.tol), limit)
+        self.primal_, self.dual_ = margin_objectives(Q, self.alpha_, self.C)
+        if self.n_iter_ == limit:
+            gap = (self.primal_ - self.dual_) / self.primal_
+            message = f"After {limit} steps the duality gap is {gap:.1e} of the criterion, above tol={self.tol:g}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_tags__(self):
+        """Tell scikit-learn that lengths are not fitted."""
+        tags = super().__sklearn_tags__()
+        if tags.regressor_tags is not None:
+            tags.regressor_tags.poor_score = True
+        return tags
+
+# %% ../nbs/02_rkhs_3_beyond.ipynb #a61d3e8d
+class MaximumMarginRegression(_SolvesMargin):
     r"""Maximum margin regression: a support vector machine whose label is a point of an output feature space.
 
     Minimises :math:`\frac12 \|h\|^2 + C \sum_i \max(0, 1 - \langle u_i, h(x_i) \rangle)`, where :math:`u_i` is the
@@ -3330,14 +3379,7 @@ class MaximumMarginRegression(_InputKernelMixin, OutputKernelMixin, BaseEstimato
         X = validate_data(self, X, dtype=np.float64)
         _check_positive(C=self.C, tol=self.tol, max_iter=self.max_iter)
         self._fit_outputs(y, n_samples=len(X))
-        K_unit, self.lengths_ = unit_gram(self.gram_, self.center)
-        Q, limit = self._fit_inputs(X) * K_unit, int(self.max_iter * len(X))
-        self.alpha_, self.n_iter_ = _margin_ascent(Q, float(self.C), float(self.tol), limit)
-        self.primal_, self.dual_ = margin_objectives(Q, self.alpha_, self.C)
-        if self.n_iter_ == limit:
-            gap = (self.primal_ - self.dual_) / self.primal_
-            message = f"After {limit} steps the duality gap is {gap:.1e} of the criterion, above tol={self.tol:g}."
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self._solve(self._fit_inputs(X))
         return self
 
     def weights(self, X):
@@ -3357,10 +3399,3 @@ class MaximumMarginRegression(_InputKernelMixin, OutputKernelMixin, BaseEstimato
         X = validate_data(self, X, dtype=np.float64, reset=False)
         W = self._cross_gram(X) * (self.alpha_ / self.lengths_)
         return W - W.mean(axis=1, keepdims=True) if self.center else W
-
-    def __sklearn_tags__(self):
-        """Tell scikit-learn that lengths are not fitted."""
-        tags = super().__sklearn_tags__()
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = True
-        return tags
