@@ -2664,7 +2664,7 @@ def _checked_grid(values, default, check):
         check(value)
     return grid
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #191dac0d
+# %% ../nbs/02_rkhs_3_beyond.ipynb #d0f1e43f
 class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
     r"""Ridge regression towards vectors with a decomposable kernel :math:`k_x(x, x') A`.
 
@@ -2757,6 +2757,25 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._cross_gram(validate_data(self, X, dtype=np.float64, reset=False)) @ self.coef_
+
+    def score(self, X, y, sample_weight=None):
+        """Quality of the predictions, the mean over the outputs of their coefficients of determination.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+        y : array-like of shape (n_queries, d) or (n_queries,)
+            Their true outputs.
+        sample_weight : array-like of shape (n_queries,), optional
+            Weights of the queries.
+
+        Returns
+        -------
+        float
+            1 is perfect, 0 no better than the means.
+        """
+        return super().score(X, y, sample_weight)
 
     def _choose_ridge(self, K, A, Y):
         "The ridge, which is given."
