@@ -1639,7 +1639,7 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
         chosen = self._search(*self._begin(X, y, labelled))
         return self._finish(chosen, self.best_params_["lam1"], self.best_params_["lam2"])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #55a74533
+# %% ../nbs/02_rkhs_2_links.ipynb #eba79d79
 import copy
 import warnings
 from itertools import product
@@ -1657,7 +1657,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from .core import check_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_2_links.ipynb #e9213036
+# %% ../nbs/02_rkhs_2_links.ipynb #ebc2ba5e
 def _check_beta(beta):
     "A time of diffusion."
     if not isinstance(beta, Real) or not 0 <= beta < np.inf:
@@ -1670,7 +1670,7 @@ def _diffusion_factor(A, beta):
     nu, V = np.linalg.eigh(graph_laplacian(A))
     return V * np.exp(-0.5 * beta * nu)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #2e40f9b8
+# %% ../nbs/02_rkhs_2_links.ipynb #bb14a074
 class _LinkScores(BaseEstimator):
     "What follows from the predicted points h(o): scores, links, curves."
 
@@ -1743,7 +1743,7 @@ class _LinkScores(BaseEstimator):
             np.fill_diagonal(links, False)
         return links
 
-# %% ../nbs/02_rkhs_2_links.ipynb #1074d3f6
+# %% ../nbs/02_rkhs_2_links.ipynb #4f6ffdc5
 def node_pairs(n_nodes, labelled, kind="any"):
     """Choose the pairs of nodes that an evaluation counts.
 
@@ -1791,13 +1791,13 @@ def _check_kind(kind):
     if kind not in ("any", "one", "both"):
         raise ValueError(f"The kind of pairs must be 'any', 'one' or 'both': got {kind!r}.")
 
-# %% ../nbs/02_rkhs_2_links.ipynb #4fa4a32e
+# %% ../nbs/02_rkhs_2_links.ipynb #5fd382d0
 def _tied(scores):
     "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
-# %% ../nbs/02_rkhs_2_links.ipynb #86e60569
+# %% ../nbs/02_rkhs_2_links.ipynb #eaefc0d8
 def _areas(truth, scores):
     "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
@@ -1818,7 +1818,7 @@ def _curves(truth, scores):
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
     return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #902a66ce
+# %% ../nbs/02_rkhs_2_links.ipynb #c33626ab
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
 
@@ -1873,7 +1873,7 @@ def choose_threshold(truth, scores, rule="f1"):
     middle = 0.5 * (ranked[best] + ranked[best + 1])
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #6d3d77b5
+# %% ../nbs/02_rkhs_2_links.ipynb #2fb33b62
 class _HeldOut:
     "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
 
@@ -1908,7 +1908,7 @@ class _HeldOut:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #5d4fb96e
+# %% ../nbs/02_rkhs_2_links.ipynb #6875099d
 def _node_folds(A, cv, random_state, kind="any"):
     "Folds of the labelled nodes, in which one kind of pairs counts."
     _check_kind(kind)
@@ -1924,7 +1924,7 @@ def _node_folds(A, cv, random_state, kind="any"):
         raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
     return folds
 
-# %% ../nbs/02_rkhs_2_links.ipynb #9b1c342f
+# %% ../nbs/02_rkhs_2_links.ipynb #be833200
 def _is_transductive(estimator):
     "Whether it is fitted on all nodes, some of them labelled."
     return has_fit_parameter(estimator, "labelled")
@@ -1950,13 +1950,13 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
         return estimator.transduction_weights_[nodes]
     return estimator.weights(_inputs_for(estimator, X[nodes], labelled))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #5913d8c9
+# %% ../nbs/02_rkhs_2_links.ipynb #38a1720d
 def _check_threshold(threshold):
     "A rule, or a number."
     if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
         raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
 
-# %% ../nbs/02_rkhs_2_links.ipynb #7dfd1031
+# %% ../nbs/02_rkhs_2_links.ipynb #b4b102b2
 def _check_network(A):
     "Adjacency of an undirected network in which no node has a link to itself."
     shape = A.shape if sp.issparse(A) else np.shape(A)
@@ -1976,7 +1976,7 @@ def _check_network(A):
         )
     return A
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c36e8a76
+# %% ../nbs/02_rkhs_2_links.ipynb #ec929362
 class _CompletesNetworks(_LinkScores):
     "The network completed, and how well."
 
@@ -2015,7 +2015,7 @@ class _CompletesNetworks(_LinkScores):
         links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
-# %% ../nbs/02_rkhs_2_links.ipynb #90cce70d
+# %% ../nbs/02_rkhs_2_links.ipynb #dd5d4e45
 class _DrawsCurves(_CompletesNetworks):
     "How well the network is completed."
 
@@ -2081,7 +2081,7 @@ class _DrawsCurves(_CompletesNetworks):
         """
         return self.curves(X, y).roc_auc
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c87fd3ef
+# %% ../nbs/02_rkhs_2_links.ipynb #2f352ade
 class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
@@ -2112,7 +2112,7 @@ class _FitsNetworks(_DrawsCurves):
         else:
             self.threshold_ = float(self.threshold)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #f1bc11f3
+# %% ../nbs/02_rkhs_2_links.ipynb #0159c7c3
 class _NumbersNodes(_FitsNetworks):
     "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
 
@@ -2154,7 +2154,7 @@ class _NumbersNodes(_FitsNetworks):
         links = [graph[np.ix_(y, self.nodes_[others])].ravel(), graph[np.ix_(y, y)][above]]
         return float(_areas(np.concatenate(links) > 0, _tied(scores))[0])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #63026efb
+# %% ../nbs/02_rkhs_2_links.ipynb #d29ff68b
 class LinkPredictor(_NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
@@ -2269,7 +2269,7 @@ class LinkPredictor(_NumbersNodes):
         W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #6b8ccd0d
+# %% ../nbs/02_rkhs_2_links.ipynb #203c6881
 class _PlainSide:
     "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
 
@@ -2285,7 +2285,7 @@ class _PlainSide:
         "The estimator with these parameters, fitted."
         return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c319fd50
+# %% ../nbs/02_rkhs_2_links.ipynb #d46c1f0f
 class _DeformedSide:
     "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
 
@@ -2313,7 +2313,7 @@ class _DeformedSide:
         estimator._fit_outputs(K, n_samples=len(K))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #f7786391
+# %% ../nbs/02_rkhs_2_links.ipynb #4481194e
 class _FromTemplate(_FitsNetworks):
     "What a search begins with."
 
@@ -2335,7 +2335,7 @@ class _FromTemplate(_FitsNetworks):
             return template
         return OutputKernelRidge(template.input_kernel, template.input_params)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #4ee94238
+# %% ../nbs/02_rkhs_2_links.ipynb #7fde6729
 class _SearchesLinks(_FromTemplate):
     "The grids of a search."
 
@@ -2359,7 +2359,7 @@ class _SearchesLinks(_FromTemplate):
             _check_beta(beta)
         return grids
 
-# %% ../nbs/02_rkhs_2_links.ipynb #507da07f
+# %% ../nbs/02_rkhs_2_links.ipynb #12675430
 class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
@@ -2380,7 +2380,7 @@ class _Remembers(_SearchesLinks):
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
-# %% ../nbs/02_rkhs_2_links.ipynb #ee7b04fa
+# %% ../nbs/02_rkhs_2_links.ipynb #cd05b183
 class _Reports(_Remembers):
     "The search, and its outcome."
 
@@ -2409,7 +2409,7 @@ class _Reports(_Remembers):
         self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
-# %% ../nbs/02_rkhs_2_links.ipynb #603adc7c
+# %% ../nbs/02_rkhs_2_links.ipynb #cdaea1c8
 class LinkPredictorCV(_Reports):
     r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
 
