@@ -33,8 +33,8 @@ def flip(monkeypatch):
         lab.grow.cache_clear()
         lab.run_protocol.cache_clear()
 
-    def turn(repeat, stratify=False):
-        test = split(y, repeat, stratify)["test"]
+    def turn(repeat):
+        test = split(y, repeat)["test"]
         task[1] = y.copy()
         task[1][test] = 1 - y[test]
         fresh()
@@ -44,7 +44,7 @@ def flip(monkeypatch):
 
     monkeypatch.setattr(lab, "load_task", lambda name, one_hot=False: tuple(task))
     monkeypatch.setattr(lab, "RandomForestClassifier", small)
-    monkeypatch.setattr(lab, "parts", lambda _, *options: split(y, *options))  # the same parts, turned or not
+    monkeypatch.setattr(lab, "parts", lambda _, repeat: split(y, repeat))  # the same parts, turned or not
     fresh()
     yield turn
     fresh()
@@ -79,20 +79,17 @@ def test_what_needs_no_file_agrees():
 
 
 @pytest.mark.parametrize("n", [40, 101, 195, 4601])
-@pytest.mark.parametrize("stratify", [False, True])
-def test_parts(n, stratify):
+def test_parts(n):
     y = np.arange(n) % 3 == 0
     seen = set()
     for repeat in range(3):
-        at = lab.parts(y, repeat, stratify)
+        at = lab.parts(y, repeat)
         np.testing.assert_array_equal(np.sort(np.r_[at["train"], at["test"]]), np.arange(n), strict=True)
         np.testing.assert_array_equal(np.sort(np.r_[at["fit"], at["held"]]), at["train"], strict=True)
         assert abs(len(at["train"]) - 0.7 * n) < 1 and abs(len(at["fit"]) - 0.7 * len(at["train"])) < 1
         assert abs(y[at["held"]].mean() - y[at["train"]].mean()) <= 1 / len(at["held"])
-        if stratify:
-            assert abs(y[at["test"]].mean() - y.mean()) <= 1 / len(at["test"])
         seen.add(at["test"].tobytes())
-        np.testing.assert_array_equal(lab.parts(y, repeat, stratify)["fit"], at["fit"])
+        np.testing.assert_array_equal(lab.parts(y, repeat)["fit"], at["fit"])
     assert len(seen) == 3
 
 
@@ -146,7 +143,7 @@ def test_the_protocol_sees_no_test_class(flip):
 @pytest.mark.parametrize("name", lab.VARIANTS)
 def test_variants_are_honest_but_for_those_marked(flip, name):
     before = lab.run_variant("small", 0, **lab.VARIANTS[name])
-    flip(0, "stratified" in name)
+    flip(0)
     after = lab.run_variant("small", 0, **lab.VARIANTS[name])
     if name in HONEST:
         assert after == pytest.approx(1 - before)

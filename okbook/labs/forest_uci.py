@@ -56,7 +56,7 @@ def load_task(name, one_hot=False):
     return np.column_stack(columns).astype(np.float32), bunch.target
 
 # %% ../../nbs/31_uci.ipynb #fcdf9dcd
-def parts(y, repeat, stratify=False):
+def parts(y, repeat):
     """Split the examples into a training part of 70 % and a test part, and the training part once more.
 
     Parameters
@@ -65,13 +65,12 @@ def parts(y, repeat, stratify=False):
         The classes.
     repeat : int
         The repetition: the state of the random numbers.
-    stratify : bool, default=False
-        Whether the test part has the proportions of the classes. The validation part always has.
 
     Returns
     -------
     dict of str to ndarray of int
-        ``"train"`` and ``"test"``; ``"fit"`` and ``"held"``, which make up ``"train"``; ``"all"``.
+        ``"train"`` and ``"test"``; ``"fit"`` and ``"held"``, which make up ``"train"`` and have its proportions of
+        the classes; ``"all"``.
 
     Examples
     --------
@@ -81,10 +80,7 @@ def parts(y, repeat, stratify=False):
     {'all': 100, 'train': 70, 'test': 30, 'fit': 49, 'held': 21}
     """
     rows = np.arange(len(y))
-    if stratify:
-        train, test = train_test_split(rows, train_size=0.7, stratify=y, random_state=repeat)
-    else:
-        train, test = np.split(np.random.default_rng(repeat).permutation(rows), [round(0.7 * len(y))])
+    train, test = np.split(np.random.default_rng(repeat).permutation(rows), [round(0.7 * len(y))])
     train, test = np.sort(train), np.sort(test)
     fit, held = train_test_split(train, test_size=0.3, stratify=y[train], random_state=repeat)
     return {"all": rows, "train": train, "test": test, "fit": fit, "held": held}
@@ -218,7 +214,7 @@ def paired_tests(differences, test_ratio):
 
 # %% ../../nbs/31_uci.ipynb #a3a6c56e
 @lru_cache(maxsize=40)
-def grow(name, repeat, part="train", one_hot=False, stratify=False, **options):
+def grow(name, repeat, part="train", one_hot=False, **options):
     """Grow the forest of the protocol, or a variant of it, on a part of a dataset.
 
     Parameters
@@ -229,8 +225,8 @@ def grow(name, repeat, part="train", one_hot=False, stratify=False, **options):
         The repetition.
     part : {"train", "fit", "all"}, default="train"
         What it is grown on; see :func:`parts`.
-    one_hot, stratify : bool, default=False
-        As in :func:`load_task` and :func:`parts`.
+    one_hot : bool, default=False
+        As in :func:`load_task`.
     **options : dict
         Other parameters of the forest.
 
@@ -244,7 +240,7 @@ def grow(name, repeat, part="train", one_hot=False, stratify=False, **options):
     Derived in the lab :ref:`lab-forest-uci`.
     """
     X, y = load_task(name, one_hot)
-    rows = parts(y, repeat, stratify)[part]
+    rows = parts(y, repeat)[part]
     forest = RandomForestClassifier(300, max_features=round(np.sqrt(X.shape[1])), random_state=repeat, **options)
     return forest.fit(X[rows], y[rows])
 
@@ -311,7 +307,7 @@ def run_variant(name, repeat, vote=False, kernel=None, grid=C_GRID, judge="fit",
     Derived in the lab :ref:`lab-forest-uci`.
     """
     X, y = load_task(name, growth.get("one_hot", False))
-    at = parts(y, repeat, growth.get("stratify", False))
+    at = parts(y, repeat)
     forest = grow(name, repeat, learnt, **growth)
     if vote:
         return float(np.mean(majority_vote(forest, X[at["test"]]) == y[at["test"]]))
@@ -339,8 +335,6 @@ VARIANTS = {
     "leaves of 5 or more: vote": {"min_samples_leaf": 5, "vote": True},
     "no bootstrap": {"bootstrap": False},
     "no bootstrap: vote": {"bootstrap": False, "vote": True},
-    "stratified": {"stratify": True},
-    "stratified: vote": {"stratify": True, "vote": True},
     "one-hot": {"one_hot": True},
     "one-hot: vote": {"one_hot": True, "vote": True},
     "C chosen on the test part (dishonest)": {"judge": "test"},
