@@ -19,7 +19,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     RandomTreesEmbedding,
 )
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -31,6 +31,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import okbook.forest_kernel as module
 from okbook.core import is_psd
 from okbook.forest_kernel import (
+    CentredForestKernel,
     ForestKernel,
     ForestKernelSVC,
     linear_svm,
@@ -277,6 +278,40 @@ def test_linear_svm_by_cvxpy():
         assert ours.dual <= best * (1 + 1e-6) and (ours.alpha >= 0).all() and (ours.alpha <= C).all()
 
 
+def test_a_machine_that_has_not_converged_says_so():
+    rng = np.random.default_rng(0)
+    Phi, y = sp.csr_array(rng.normal(size=(60, 2))), rng.integers(0, 2, size=60)
+    with pytest.warns(ConvergenceWarning, match="stopped after 20 passes at a duality gap"):
+        linear_svm(Phi, y, C=1e4, max_epochs=20)
+
+
+def test_centred_forests_by_simulation():
+    "eq-forestk-centred: thm-forestk-centred."
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(5, 3))
+    X[1] = X[0] + 0.02
+
+    def share(x, z, depth):
+        low, high = np.zeros(3), np.ones(3)
+        for _ in range(depth):
+            j = rng.integers(3)
+            middle = (low[j] + high[j]) / 2
+            if (x[j] < middle) != (z[j] < middle):
+                return False
+            (high if x[j] < middle else low)[j] = middle
+        return True
+
+    K = CentredForestKernel(depth=3).gram(X)
+    simulated = np.array([[np.mean([share(x, z, 3) for _ in range(1000)]) for z in X] for x in X])
+    assert_allclose(simulated, K, atol=0.06)
+    assert_allclose(CentredForestKernel(depth=0).gram(X), np.ones((5, 5)))
+    assert_allclose(CentredForestKernel(depth=3).diag(X), K.diagonal())
+    with pytest.raises(ValueError, match="unit cube"):
+        CentredForestKernel().gram(X + 1)
+    with pytest.raises(ValueError, match="depth must be an integer from 0 to 50: got -1"):
+        CentredForestKernel(depth=-1).gram(X)
+
+
 def test_more_classes():
     X, y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
     labels = np.array(["b", "a", "c"])[y]
@@ -444,7 +479,7 @@ def small(**params):
         ForestKernel(ExtraTreesRegressor(5, random_state=0), ancestor="size", normalize=True),
         ForestKernel(RandomTreesEmbedding(5, random_state=0)),
         ForestKernelSVC(ForestKernel(small()), random_state=0),
-        ForestKernelSVC(ForestKernel(small(), ancestor="depth"), solver="linear", random_state=0),
+        ForestKernelSVC(ForestKernel(small(), ancestor="depth"), C=1.0, solver="linear", random_state=0),
     ]
 )
 def test_scikit_learns_checks(estimator, check):
