@@ -466,7 +466,7 @@ def load_uci(name, download=None):
     Parameters
     ----------
     name : str
-        One of :data:`UCI`: ``"sonar"``, ``"liver"``, ... ``"wdbc"`` is embedded in scikit-learn and always at hand.
+        One of ``UCI``: ``"sonar"``, ``"liver"``, ... ``"wdbc"`` is embedded in scikit-learn and always at hand.
     download : bool, optional
         Whether a missing file may be downloaded; by default it may, unless ``OKBOOK_OFFLINE`` is set.
 
