@@ -6,7 +6,7 @@
 __all__ = ['target_alignment', 'ForestKernel', 'separating_hyperplane', 'vote_hyperplane', 'oob_accuracies', 'separability_bound',
            'linear_svm', 'ForestKernelSVC', 'CentredForestKernel']
 
-# %% ../nbs/03_forest_kernel.ipynb #47f830c3
+# %% ../nbs/03_forest_kernel.ipynb #a0d8684d
 import copy
 import numbers
 import warnings
@@ -37,7 +37,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from .core import Kernel
 
-# %% ../nbs/03_forest_kernel.ipynb #236449cf
+# %% ../nbs/03_forest_kernel.ipynb #8ea3d7a2
 def _signs(y):
     """Two classes as -1 and +1, in their order."""
     y = column_or_1d(np.asarray(y))
@@ -46,7 +46,7 @@ def _signs(y):
         raise ValueError(f"Two classes are needed: y has {len(classes)}, {classes[:5].tolist()}.")
     return classes, 2.0 * codes - 1.0
 
-# %% ../nbs/03_forest_kernel.ipynb #5c50cf52
+# %% ../nbs/03_forest_kernel.ipynb #c9bf3f07
 def target_alignment(K, y):
     r"""Kernel-target alignment, :math:`y^\top K y / (n \|K\|_F)`, of a Gram matrix with two classes.
 
@@ -82,7 +82,7 @@ def target_alignment(K, y):
         raise ValueError(f"K must have a row and a column for each of the {len(signs)} labels: got shape {K.shape}.")
     return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))
 
-# %% ../nbs/03_forest_kernel.ipynb #e3371d2b
+# %% ../nbs/03_forest_kernel.ipynb #8f149638
 def _trees(forest):
     """The fitted trees of a forest, a tree being a forest of one, and the columns that each one sees."""
     members = np.asarray(getattr(forest, "estimators_", [forest]), dtype=object).ravel()
@@ -93,7 +93,7 @@ def _trees(forest):
         )
     return list(members), getattr(forest, "estimators_features_", None)
 
-# %% ../nbs/03_forest_kernel.ipynb #792f2800
+# %% ../nbs/03_forest_kernel.ipynb #c1cd14a4
 def _nodes(forest, X):
     """Number of the node that each input ends in, of shape (n, n_trees)."""
     if hasattr(forest, "apply"):
@@ -102,7 +102,7 @@ def _nodes(forest, X):
     X = check_array(X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=False)
     return np.stack([tree.apply(X[:, chosen]) for tree, chosen in zip(members, columns)], axis=1)
 
-# %% ../nbs/03_forest_kernel.ipynb #a2ab73de
+# %% ../nbs/03_forest_kernel.ipynb #a4490e79
 def _rows(X):
     """Inputs that can be cut into blocks of rows; what is in them is for the forest to judge."""
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
@@ -110,7 +110,7 @@ def _rows(X):
         raise ValueError(f"Expected 2D inputs, a row for each example: got shape {X.shape}. Reshape your data.")
     return X
 
-# %% ../nbs/03_forest_kernel.ipynb #8082a62a
+# %% ../nbs/03_forest_kernel.ipynb #276263a9
 @njit(cache=True)
 def _intervals(left, right):
     """Number the leaves from left to right. Of each node: its parent, its first leaf, and the one after its last."""
@@ -134,7 +134,7 @@ def _intervals(left, right):
             first[node], last[node] = first[left[node]], last[right[node]]
     return parent, first, last
 
-# %% ../nbs/03_forest_kernel.ipynb #34c773d2
+# %% ../nbs/03_forest_kernel.ipynb #cb201a04
 def _shape(tree, ancestor):
     """Of each node of a tree its parent, its interval of leaves, and the similarity of inputs that part there."""
     t = tree.tree_
@@ -151,7 +151,7 @@ def _shape(tree, ancestor):
     value[leaf] = 1.0
     return Bunch(parent=parent, first=first, last=last, value=value, leaf=leaf[np.argsort(first[leaf])])
 
-# %% ../nbs/03_forest_kernel.ipynb #73d99d7d
+# %% ../nbs/03_forest_kernel.ipynb #5d49ab9b
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def _count_rows(A, B, weights, K, start, stop, upper):
     """Rows start to stop of K, four at a time: the summed weights of the trees in which two inputs share a leaf."""
@@ -176,11 +176,13 @@ def _count_rows(A, B, weights, K, start, stop, upper):
 def _by_rows(leaves, blank, never):
     """Leaves as rows of a multiple of 32 numbers; a blank becomes a number that the other side does not have."""
     n_trees, n = leaves.shape
-    rows = np.full((n, -(-n_trees // 32) * 32), never, dtype=leaves.dtype)
-    rows[:, :n_trees] = np.where(leaves == blank, never, leaves).T
+    rows = np.full((n, -(-n_trees // 32) * 32), blank, dtype=leaves.dtype)
+    rows[:, :n_trees] = leaves.T
+    if never != blank:
+        rows[rows == blank] = never
     return rows
 
-# %% ../nbs/03_forest_kernel.ipynb #01db1f32
+# %% ../nbs/03_forest_kernel.ipynb #3ef8a216
 @njit(cache=True, nogil=True)
 def _mirror(K, start, stop, tile=64):
     """Copy rows start to stop, to the right of the diagonal, into the columns below it."""
@@ -190,7 +192,7 @@ def _mirror(K, start, stop, tile=64):
             for j in range(max(begin, i + 1), min(begin + tile, n)):
                 K[j, i] = K[i, j]
 
-# %% ../nbs/03_forest_kernel.ipynb #b11375c9
+# %% ../nbs/03_forest_kernel.ipynb #d2b52550
 def _free_memory():
     """Bytes that can still be had, or a large number where the system does not tell."""
     try:
@@ -210,7 +212,7 @@ def _check_size(rows, columns):
             'linear machines: ForestKernelSVC(solver="linear"), linear_svm, or LinearSVC of scikit-learn.'
         )
 
-# %% ../nbs/03_forest_kernel.ipynb #d9301e52
+# %% ../nbs/03_forest_kernel.ipynb #5d8ec6b4
 class _ForestGiven(TransformerMixin, Kernel):
     """The part of a forest kernel that is told: the forest, and the weights of its trees."""
 
@@ -235,7 +237,7 @@ class _ForestGiven(TransformerMixin, Kernel):
             )
         return weights
 
-# %% ../nbs/03_forest_kernel.ipynb #a70d25e8
+# %% ../nbs/03_forest_kernel.ipynb #80bc93bd
 class _ForestSeen(_ForestGiven):
     """The part that knows which examples each tree was grown on."""
 
@@ -257,7 +259,7 @@ class _ForestSeen(_ForestGiven):
             )
         return inside
 
-# %% ../nbs/03_forest_kernel.ipynb #0fff9d96
+# %% ../nbs/03_forest_kernel.ipynb #5b1be08c
 class _ForestLeaves(_ForestSeen):
     """The part that asks for leaves."""
 
@@ -280,7 +282,7 @@ class _ForestLeaves(_ForestSeen):
         validate_data(self, X, skip_check_array=True, reset=False)
         return self._leaves(X)
 
-# %% ../nbs/03_forest_kernel.ipynb #071dd26f
+# %% ../nbs/03_forest_kernel.ipynb #235c4d75
 class _ForestFit(_ForestLeaves):
     """The part that meets the forest."""
 
@@ -319,7 +321,7 @@ class _ForestFit(_ForestLeaves):
             self.leaves_[self._in_bag(self.leaves_.shape[1])] = self._blank
         return self
 
-# %% ../nbs/03_forest_kernel.ipynb #45f2f1f1
+# %% ../nbs/03_forest_kernel.ipynb #f36b2e2c
 class _ForestNorms(_ForestFit):
     """The part that knows k(x, x)."""
 
@@ -353,7 +355,7 @@ class _ForestNorms(_ForestFit):
             )
         return np.sqrt(squares).astype(np.float32)
 
-# %% ../nbs/03_forest_kernel.ipynb #6e7aba54
+# %% ../nbs/03_forest_kernel.ipynb #77b6571e
 class _ForestRows(_ForestNorms):
     """The part that knows which loop fills a row of the Gram matrix."""
 
@@ -362,7 +364,8 @@ class _ForestRows(_ForestNorms):
         weights, n_trees, blank = self.tree_weights_.astype(np.float32), len(self._shapes), self._blank
         if self.ancestor is not None:
             return _ancestor_rows, (A, B, weights, blank, *self._tables())
-        one, other = _by_rows(A, blank, blank), _by_rows(B, blank, blank - 1)
+        one = _by_rows(A, blank, blank)
+        other = one if A is B and not self.oob else _by_rows(B, blank, blank - 1)
         counted = (weights == 1.0).all() and n_trees < 2**16
         each = np.zeros(one.shape[1], dtype=np.uint16 if counted else np.float32)
         each[:n_trees] = weights
@@ -375,7 +378,7 @@ class _ForestRows(_ForestNorms):
         joined = [np.concatenate([shape[name] for shape in self._shapes]) for name in names]
         return low, np.cumsum([0, *self.n_leaves_]), *joined
 
-# %% ../nbs/03_forest_kernel.ipynb #e683be40
+# %% ../nbs/03_forest_kernel.ipynb #a6bb1cbe
 class _ForestLoops(_ForestRows):
     """The part that fills a matrix."""
 
@@ -398,7 +401,7 @@ class _ForestLoops(_ForestRows):
                 K[rows] /= left[rows, None] * right
         return K
 
-# %% ../nbs/03_forest_kernel.ipynb #48d3d4be
+# %% ../nbs/03_forest_kernel.ipynb #de4fce44
 class _ForestGram(_ForestLoops):
     """The part of a forest kernel that is a matrix."""
 
@@ -443,7 +446,7 @@ class _ForestGram(_ForestLoops):
         """
         return self._gram_of_leaves(self._leaves_of(X), self.leaves_)
 
-# %% ../nbs/03_forest_kernel.ipynb #750bfbf4
+# %% ../nbs/03_forest_kernel.ipynb #82ebfa8a
 @njit(cache=True, nogil=True)
 def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
     """The entries of the leaf map, a row an input."""
@@ -456,7 +459,7 @@ def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
                 data[k] = roots[t] / norms[i]
                 k += 1
 
-# %% ../nbs/03_forest_kernel.ipynb #25de51ed
+# %% ../nbs/03_forest_kernel.ipynb #9ce59b52
 class _ForestPaths(_ForestGram):
     """The part of the feature map that knows the nodes above a leaf."""
 
@@ -475,7 +478,7 @@ class _ForestPaths(_ForestGram):
         place = tuple(np.concatenate(part).astype(np.int32) for part in (rows, columns))
         return sp.csr_array((np.concatenate(entries).astype(np.float32), place), shape=(leaf0, node0))
 
-# %% ../nbs/03_forest_kernel.ipynb #4fb178f4
+# %% ../nbs/03_forest_kernel.ipynb #0f6f2ab7
 class _ForestColumns(_ForestPaths):
     """The part that makes the feature map from the leaves."""
 
@@ -511,7 +514,7 @@ class _ForestColumns(_ForestPaths):
         sizes = [len(shape.leaf if kind == "leaf" else shape.parent) for shape in self._shapes]
         return np.array([f"tree{t}_{kind}{j}" for t, size in enumerate(sizes) for j in range(size)], dtype=object)
 
-# %% ../nbs/03_forest_kernel.ipynb #5a729a58
+# %% ../nbs/03_forest_kernel.ipynb #3bcfc498
 class _ForestMap(_ForestColumns):
     """The part of a forest kernel that is an explicit feature map."""
 
@@ -555,7 +558,7 @@ class _ForestMap(_ForestColumns):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-# %% ../nbs/03_forest_kernel.ipynb #a9d90c68
+# %% ../nbs/03_forest_kernel.ipynb #08bc89f0
 class ForestKernel(_ForestMap, auto_wrap_output_keys=None):
     r"""Kernel of a forest: the number of its trees in which two inputs share a leaf.
 
@@ -636,7 +639,7 @@ class ForestKernel(_ForestMap, auto_wrap_output_keys=None):
         self.forest, self.ancestor, self.normalize, self.oob = forest, ancestor, normalize, oob
         self.tree_weights, self.n_jobs, self.random_state = tree_weights, n_jobs, random_state
 
-# %% ../nbs/03_forest_kernel.ipynb #0df8af81
+# %% ../nbs/03_forest_kernel.ipynb #87d0dd45
 def separating_hyperplane(Phi, y):
     r"""A hyperplane that separates two classes, found by linear programming, or None if there is none.
 
@@ -683,7 +686,7 @@ def separating_hyperplane(Phi, y):
         raise RuntimeError(f"The linear program was not solved: {found.message}")
     return (found.x[:-1], float(found.x[-1])) if found.status == 0 else None
 
-# %% ../nbs/03_forest_kernel.ipynb #ff64b729
+# %% ../nbs/03_forest_kernel.ipynb #c0010711
 def vote_hyperplane(forest, tree_weights=None):
     r"""The vote of a forest as a hyperplane in its leaf space: a number for each leaf.
 
@@ -730,7 +733,7 @@ def vote_hyperplane(forest, tree_weights=None):
         alpha.append(weight * np.sign(counts[leaf, 0, 1] - counts[leaf, 0, 0]))
     return np.concatenate(alpha)
 
-# %% ../nbs/03_forest_kernel.ipynb #5a019d8f
+# %% ../nbs/03_forest_kernel.ipynb #7c19a5a1
 def oob_accuracies(forest, X, y):
     """Accuracy of each tree of a forest on the training examples that it has not seen, for a weighted vote.
 
@@ -772,7 +775,7 @@ def oob_accuracies(forest, X, y):
             accuracies[t] = np.mean(member.predict(seen) == codes[out])
     return accuracies
 
-# %% ../nbs/03_forest_kernel.ipynb #47ba5364
+# %% ../nbs/03_forest_kernel.ipynb #e4bb8761
 def separability_bound(n, n_trees, p):
     r"""Logarithm of the source's lower bound on the probability that a forest separates its training sample.
 
@@ -815,7 +818,7 @@ def separability_bound(n, n_trees, p):
     fails = binom.cdf(n_trees // 2, n_trees, p)
     return float(n * (np.log1p(-fails) if fails < 0.5 else binom.logsf(n_trees // 2, n_trees, p)))
 
-# %% ../nbs/03_forest_kernel.ipynb #67d72b0f
+# %% ../nbs/03_forest_kernel.ipynb #9e6226fc
 @njit(cache=True, nogil=True)
 def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, multiplier):
     """One pass over the examples: each alpha to its best value, given the others; w and sum(alpha y) go along."""
@@ -834,7 +837,7 @@ def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, mult
                 w[indices[k]] += step * data[k]
     multiplier[1] = total
 
-# %% ../nbs/03_forest_kernel.ipynb #2ab1eb09
+# %% ../nbs/03_forest_kernel.ipynb #d7fdcb1d
 def _certificate(Phi, signs, C, alpha, w):
     """The best intercept for w, the primal value there, and the value of a dual point near alpha."""
     scores = Phi @ w
@@ -854,7 +857,7 @@ def _check_C(C):
     if not C > 0:
         raise ValueError(f"C must be positive: got {C}.")
 
-# %% ../nbs/03_forest_kernel.ipynb #f37e4477
+# %% ../nbs/03_forest_kernel.ipynb #6e827904
 def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     r"""Support vector machine on an explicit, sparse feature map, in time linear in the number of examples.
 
@@ -926,7 +929,7 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
         )
     return Bunch(coef=w, intercept=intercept, alpha=alpha, primal=primal, dual=dual, n_epochs=epoch)
 
-# %% ../nbs/03_forest_kernel.ipynb #084ab06a
+# %% ../nbs/03_forest_kernel.ipynb #23531337
 def _classes_of(scores):
     """Number of the class that the machines vote for."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
@@ -949,7 +952,7 @@ class _LeafMachines(ClassifierMixin, BaseEstimator):
                 duals[row, machine.support_], intercepts[row] = machine.dual_coef_[0], machine.intercept_[0]
         return np.asarray(Phi.T @ duals.T).T, intercepts, duals
 
-# %% ../nbs/03_forest_kernel.ipynb #26fa33c5
+# %% ../nbs/03_forest_kernel.ipynb #4f6017bb
 class _LeafKernels(_LeafMachines):
     """The part that makes the kernel, and says on what the machines are trained."""
 
@@ -970,7 +973,7 @@ class _LeafKernels(_LeafMachines):
         tags.input_tags = get_tags(ForestKernel() if self.kernel is None else self.kernel).input_tags
         return tags
 
-# %% ../nbs/03_forest_kernel.ipynb #754b7d43
+# %% ../nbs/03_forest_kernel.ipynb #f1c1452b
 class _LeafChoice(_LeafKernels):
     """The part that chooses C."""
 
@@ -1001,7 +1004,7 @@ def _classes_of(scores):
     """Number of the class that the machines vote for."""
     return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
 
-# %% ../nbs/03_forest_kernel.ipynb #35d30f5f
+# %% ../nbs/03_forest_kernel.ipynb #7cc1ee67
 class _LeafDecisions(_LeafChoice):
     """The part that decides."""
 
@@ -1040,7 +1043,7 @@ class _LeafDecisions(_LeafChoice):
         scores = self.decision_function(X)
         return self.classes_[_classes_of(scores[:, None] if scores.ndim == 1 else scores)]
 
-# %% ../nbs/03_forest_kernel.ipynb #4d7b0571
+# %% ../nbs/03_forest_kernel.ipynb #0712e440
 def _labels(y):
     """Class labels as a vector."""
     if y is None:
@@ -1049,7 +1052,7 @@ def _labels(y):
     check_classification_targets(y)
     return y
 
-# %% ../nbs/03_forest_kernel.ipynb #c3dad06e
+# %% ../nbs/03_forest_kernel.ipynb #2e052e91
 class _LeafFit(_LeafDecisions):
     """The part that is trained."""
 
@@ -1093,7 +1096,7 @@ class _LeafFit(_LeafDecisions):
         self.coef_, self.intercept_, self.dual_coef_ = solved
         return self
 
-# %% ../nbs/03_forest_kernel.ipynb #8a03cf8f
+# %% ../nbs/03_forest_kernel.ipynb #990b6517
 class ForestKernelSVC(_LeafFit):
     r"""Support vector machine on the kernel of a forest, with the source's choice of C.
 
@@ -1181,7 +1184,7 @@ class ForestKernelSVC(_LeafFit):
         )
         self.solver, self.tol, self.random_state = solver, tol, random_state
 
-# %% ../nbs/03_forest_kernel.ipynb #919325fd
+# %% ../nbs/03_forest_kernel.ipynb #af90ec52
 @njit(cache=True, nogil=True)
 def _ancestor_rows(A, B, weights, blank, low, under, parent, first, last, value, leaf, K, start, stop, upper):
     """Rows start to stop of K: the weighted sum over trees of the value at the nearest common ancestor."""
@@ -1204,14 +1207,14 @@ def _ancestor_rows(A, B, weights, blank, low, under, parent, first, last, value,
                 if B[t, j] != blank:
                     K[i, j] += row[B[t, j]]
 
-# %% ../nbs/03_forest_kernel.ipynb #d1f0a4cc
+# %% ../nbs/03_forest_kernel.ipynb #b65e8d94
 def _common_halvings(a, b, depth):
     """How many times, at most ``depth``, the unit interval is halved without parting a number of a from one of b."""
     cell = lambda x: np.minimum(np.floor(x * 2.0**depth), 2.0**depth - 1).astype(np.int64)
     apart = np.bitwise_xor.outer(cell(a), cell(b))
     return depth - np.frexp(apart.astype(float))[1]
 
-# %% ../nbs/03_forest_kernel.ipynb #e216ac62
+# %% ../nbs/03_forest_kernel.ipynb #32e96bc5
 class CentredForestKernel(Kernel):
     r"""Kernel of infinitely many centred trees: at each node a coordinate drawn at random, halved, down to a depth.
 
