@@ -345,6 +345,8 @@ VARIANTS = {
     },
     "the forest has seen the test part (dishonest)": {"learnt": "all", "grid": (1,)},
 }
+
+# %% ../../nbs/31_uci.ipynb #20db7c5d
 QUICK = ("Sonar", "Pima", "Australian")  # every variant; Spambase only those that share its forests
 
 
