@@ -1443,7 +1443,8 @@ class _TrainingGram:
     """The training Gram matrix: given, or computed on first use and then kept."""
 
     def __init__(self, kernel, outputs, given, proved):
-        self.kernel, self.outputs, self.given, self.kept, self.proved = kernel, outputs, given, None, proved
+        self.kernel, self.outputs, self.given, self.kept = kernel, outputs, given, None
+        self.proved = proved if kernel is None else kernel._proved_psd
         self.name = "The Gram matrix y" if kernel is None else "The Gram matrix of the kernel"
 
     def value(self):
@@ -1486,8 +1487,7 @@ class _FitsOutputs:
                 "X and y have inconsistent numbers of samples: X has n_samples="
                 f"{n_samples}, y has {self._n_outputs_given}."
             )
-        proved = self.kernel_._proved_psd if given is None else not self._y_is_gram()
-        self._training_gram = _TrainingGram(self.kernel_, self.outputs_, given, proved)
+        self._training_gram = _TrainingGram(self.kernel_, self.outputs_, given, proved=not self._y_is_gram())
         self._describe_outputs()
         if prove:
             self._training_gram.prove()
@@ -1734,9 +1734,35 @@ class _PredictsGram(_Predicts):
             return (W1 @ Phi) @ (W2 @ Phi).T
         return np.asarray(W2 @ np.asarray(W1 @ self.gram_).T).T
 
+# %% ../nbs/00_core.ipynb #d77dd336
+class _JudgesWeights(_PredictsGram):
+    """Sixth turn: losses and score of weights."""
+
+    def _losses(self, W, y, by_index=False):
+        """Losses of weights; ``y`` are the true outputs, or the indices of training outputs."""
+        kernel, outputs = self._kernel_and_outputs(by_index)
+        diag = kernel.diag(y)
+        if not hasattr(kernel, "features"):
+            return feature_space_losses(W, self.gram_, kernel.gram(y, outputs), diag)
+        truth = kernel.features(y)
+        unseen = np.maximum(diag - _row_norms(truth), 0.0)  # the part of a new label that no feature holds
+        return _row_norms(W @ kernel.features(outputs) - truth) + unseen
+
+    def _score(self, W, y, sample_weight=None, by_index=False, losses=None):
+        """Score of weights; ``y`` as for ``_losses``, which may be there already."""
+        if isinstance(self.kernel_, DiracKernel):
+            return float(np.average(self._predict(W) == y, weights=sample_weight))
+        losses = self._losses(W, y, by_index) if losses is None else losses
+        loss = np.average(losses, weights=sample_weight)
+        kernel, _ = self._kernel_and_outputs(by_index)
+        spread = feature_space_variance(kernel, y, sample_weight)
+        if spread > 0:
+            return float(1.0 - loss / spread)
+        return float(loss <= 1e-12 * kernel.diag(y).mean())
+
 # %% ../nbs/00_core.ipynb #26f4676c
-class _MeasuresLoss(_PredictsGram):
-    """Sixth turn: losses."""
+class _MeasuresLoss(_JudgesWeights):
+    """Sixth turn, continued: the loss of each query."""
 
     def losses(self, X, y, *, diag=None):
         r"""Loss of each query, :math:`\|\hat\phi(x) - \phi(y)\|^2`, without a pre-image.
@@ -1766,16 +1792,6 @@ class _MeasuresLoss(_PredictsGram):
         y = self.kernel_.check(y)
         check_consistent_length(X, y)
         return self._losses(W, y)
-
-    def _losses(self, W, y, by_index=False):
-        """Losses of weights; ``y`` are the true outputs, or the indices of training outputs."""
-        kernel, outputs = self._kernel_and_outputs(by_index)
-        diag = kernel.diag(y)
-        if not hasattr(kernel, "features"):
-            return feature_space_losses(W, self.gram_, kernel.gram(y, outputs), diag)
-        truth = kernel.features(y)
-        unseen = np.maximum(diag - _row_norms(truth), 0.0)  # the part of a new label that no feature holds
-        return _row_norms(W @ kernel.features(outputs) - truth) + unseen
 
     def _check_cross(self, y, diag, W):
         y = check_array(y, dtype=[np.float64, np.float32], input_name="y")
@@ -1888,18 +1904,6 @@ class OutputKernelMixin(_MeasuresLoss):
         W, y = self._checked_weights(X), self.kernel_.check(y)
         check_consistent_length(X, y)
         return self._score(W, y, sample_weight)
-
-    def _score(self, W, y, sample_weight=None, by_index=False, losses=None):
-        """Score of weights; ``y`` as for ``_losses``, which may be there already."""
-        if isinstance(self.kernel_, DiracKernel):
-            return float(np.average(self._predict(W) == y, weights=sample_weight))
-        losses = self._losses(W, y, by_index) if losses is None else losses
-        loss = np.average(losses, weights=sample_weight)
-        kernel, _ = self._kernel_and_outputs(by_index)
-        spread = feature_space_variance(kernel, y, sample_weight)
-        if spread > 0:
-            return float(1.0 - loss / spread)
-        return float(loss <= 1e-12 * kernel.diag(y).mean())
 
     def __sklearn_tags__(self):
         """A classifier for the Dirac kernel, otherwise a regressor."""
@@ -2077,11 +2081,9 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        n, near = len(self._squares), []
-        for rows in _blocks(len(X), n):
-            distances = self._squares - 2.0 * self._cross_gram(X[rows])  # up to a constant for each query
-            near.append(np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors])
-        return _equal_weights(np.concatenate(near), n)
+        n, k = len(self._squares), self.n_neighbors
+        distances = (self._squares - 2.0 * self._cross_gram(X[r]) for r in _blocks(len(X), n))  # up to a constant
+        return _equal_weights(np.concatenate([np.argsort(D, axis=1, kind="stable")[:, :k] for D in distances]), n)
 
 # %% ../nbs/00_core.ipynb #e98cdcde
 def _truth_and_scores(truth, scores, mask=None):

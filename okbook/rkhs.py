@@ -756,7 +756,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
             W = (W @ self.directions_) @ self.directions_.T
         return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #8b99a879
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #66ddba9e
 import numbers
 import warnings
 
@@ -779,7 +779,7 @@ from okbook.core import (
     squared_distances,
 )
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c3fdece5
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d67eb8c8
 def check_graph(graph, n_nodes=None):
     """Check the weights of an undirected graph.
 
@@ -828,7 +828,7 @@ def check_graph(graph, n_nodes=None):
         warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
     return W
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d0f99b14
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #5ec0c724
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the other.
 
@@ -869,7 +869,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #be22130b
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #47add816
 def check_labelled(labelled, n_nodes):
     """Check which nodes are labelled, given by their indices or by a mask.
 
@@ -919,7 +919,7 @@ def check_labelled(labelled, n_nodes):
         raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
     return labelled
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3bfbbb71
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #449eefcb
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -956,7 +956,7 @@ def kernel_factor(K):
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2140811e
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #bc0aec58
 def _check_rates(lam1, lam2):
     "Refuse penalties for which the minimiser need not exist, or be unique."
     for name, value, ok in (("lam1", lam1, "positive"), ("lam2", lam2, "zero or positive")):
@@ -964,8 +964,51 @@ def _check_rates(lam1, lam2):
         if not real or value < 0 or (name == "lam1" and value == 0):
             raise ValueError(f"{name} must be a number, {ok}: got {value!r}.")
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #9b0791c4
-class SmoothedSpectrum:
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a7609f00
+class _DeformedKernel:
+    "The eigendecomposition, and the kernel that it gives."
+
+    def __init__(self, R, M):
+        R = np.asarray(R, dtype=np.float64)
+        S = R.T @ (M @ R if hasattr(M, "__matmul__") else M(R))
+        largest = np.abs(S).max(initial=0.0)
+        if np.abs(S - S.T).max(initial=0.0) > 1e-6 * largest:
+            raise ValueError("The smoother M must be symmetric.")
+        theta, self.basis = np.linalg.eigh((S + S.T) / 2)
+        if theta.min(initial=0.0) < -1e-8 * largest * max(1, len(S)):
+            raise ValueError(f"The smoother M must be positive semi-definite: R'MR has the eigenvalue {theta[0]:.3g}.")
+        self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
+
+    def gram(self, lam1, lam2, rows=None, cols=None):
+        """Compute a block of the deformed kernel ``eq-semi-spectral``.
+
+        Parameters
+        ----------
+        lam1 : float
+            Ridge, positive.
+        lam2 : float
+            Smoothness penalty, not negative.
+        rows : array-like of int, optional
+            Nodes; by default all.
+        cols : array-like of int, optional
+            Nodes; by default all.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_cols)
+            The values of G.
+        """
+        half = self._half(lam1, lam2)
+        A, B = (self.features if nodes is None else self.features[nodes] for nodes in (rows, cols))
+        return (A * half) @ (B * half).T
+
+    def _half(self, lam1, lam2):
+        "Square roots of the entries of the diagonal in G."
+        _check_rates(lam1, lam2)
+        return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
+
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b94de77f
+class SmoothedSpectrum(_DeformedKernel):
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
 
     From :math:`K_x = R R^\top` and the smoother M, :math:`R^\top M R = Q \Theta Q^\top` and :math:`F = R Q`, it has
@@ -1011,40 +1054,6 @@ class SmoothedSpectrum:
     >>> [spectrum.weights([0], 0.01, lam2).ravel().round(2).tolist() for lam2 in (0.0, 1.0)]
     [[0.99, 0.5, 0.1], [0.98, 0.98, 0.97]]
     """
-
-    def __init__(self, R, M):
-        R = np.asarray(R, dtype=np.float64)
-        S = R.T @ (M @ R if hasattr(M, "__matmul__") else M(R))
-        largest = np.abs(S).max(initial=0.0)
-        if np.abs(S - S.T).max(initial=0.0) > 1e-6 * largest:
-            raise ValueError("The smoother M must be symmetric.")
-        theta, self.basis = np.linalg.eigh((S + S.T) / 2)
-        if theta.min(initial=0.0) < -1e-8 * largest * max(1, len(S)):
-            raise ValueError(f"The smoother M must be positive semi-definite: R'MR has the eigenvalue {theta[0]:.3g}.")
-        self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
-
-    def gram(self, lam1, lam2, rows=None, cols=None):
-        """Compute a block of the deformed kernel ``eq-semi-spectral``.
-
-        Parameters
-        ----------
-        lam1 : float
-            Ridge, positive.
-        lam2 : float
-            Smoothness penalty, not negative.
-        rows : array-like of int, optional
-            Nodes; by default all.
-        cols : array-like of int, optional
-            Nodes; by default all.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_cols)
-            The values of G.
-        """
-        half = self._half(lam1, lam2)
-        A, B = (self.features if nodes is None else self.features[nodes] for nodes in (rows, cols))
-        return (A * half) @ (B * half).T
 
     def coefficients(self, labelled, lam1, lam2):
         """Weight the labelled outputs in the prediction of each feature.
@@ -1119,12 +1128,7 @@ class SmoothedSpectrum:
                 raise ValueError(f"A split must use all {len(A)} labelled nodes: got {len(train)} and {len(test)}.")
             yield -sla.solve(inverse[np.ix_(test, test)], inverse[np.ix_(test, train)], assume_a="pos")
 
-    def _half(self, lam1, lam2):
-        "Square roots of the entries of the diagonal in G."
-        _check_rates(lam1, lam2)
-        return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
-
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2c8baa94
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a422aa28
 _OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
 
 
@@ -1187,7 +1191,7 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
         else:
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #3444dad6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #65d2bb5b
 def _diffusion_operator(L, beta, smoother):
     "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
     A = -beta * L
@@ -1197,7 +1201,7 @@ def _diffusion_operator(L, beta, smoother):
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #0502cca6
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e89b9a10
 def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -1254,7 +1258,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #057bc49d
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d6f41ac7
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
 
@@ -1281,7 +1285,7 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             return {"K": X}
         return {"K": lambda j: kernel.gram(X, X[[j]])[:, 0], "diag": kernel.diag(X)}
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #86ffcd9e
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c5181d08
 class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
@@ -1308,7 +1312,7 @@ class _SmoothedRidge(_SmoothedInputs):
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #4daf55d5
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #63ee318f
 class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
@@ -1346,7 +1350,7 @@ class _PredictsUnseen(_SmoothedRidge):
                 _check_rates(lam1, lam2)
         _check_smoother(self.smoother, beta2_grid)
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #2ed20d6f
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c0da7ba0
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
 
@@ -1446,8 +1450,8 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     ):
         self.input_kernel, self.input_params, self.lam1, self.lam2 = input_kernel, input_params, lam1, lam2
         self.smoother, self.beta2, self.graph, self.n_neighbors = smoother, beta2, graph, n_neighbors
-        self.n_landmarks = n_landmarks
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.n_landmarks, self.output_kernel = n_landmarks, output_kernel
+        self.kernel_params, self.candidates = kernel_params, candidates
 
     def fit(self, X, y, labelled=None):
         """Fit the model.
@@ -1478,8 +1482,33 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     def _grids(self):
         return [self.lam1], [self.lam2], [self.beta2]
 
-# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #fa973455
-class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b38274dd
+class _SearchesPenalties(_PredictsUnseen):
+    "What cross-validation adds: one spectrum a value of beta2, one grid of losses a spectrum."
+
+    def _search(self, R, W):
+        "Set the losses and the best penalties; the spectrum that they belong to."
+        lam1s, lam2s, betas = self._grids()
+        kind = self.outputs_ if _is_dirac(self) else np.zeros(len(self.labelled_))
+        splits = list(check_cv(self.cv, kind, classifier=_is_dirac(self)).split(self.labelled_, kind))
+        losses, best = np.empty((len(betas), len(lam1s), len(lam2s))), np.inf
+        for b, M in enumerate(graph_smoothers(W, self.smoother, betas)):
+            spectrum = SmoothedSpectrum(R, M)
+            losses[b] = smoothed_cv_losses(spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits)
+            if losses[b].min() < best:
+                best, chosen = losses[b].min(), spectrum
+        b, i, j = np.unravel_index(losses.argmin(), losses.shape)
+        self.cv_losses_, self.best_loss_ = losses, float(best)
+        self.best_params_ = {"lam1": float(lam1s[i]), "lam2": float(lam2s[j]), "beta2": float(betas[b])}
+        return chosen
+
+    def _grids(self):
+        lam1s = np.logspace(-4, 2, 7) if self.lam1_grid is None else self.lam1_grid
+        lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
+        return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
+
+# %% ../nbs/02_rkhs_1_semi_supervised.ipynb #932ffaf8
+class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
     r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
 
     In each fold some labelled nodes lose their outputs, and stay in the graph. The loss is
@@ -1607,27 +1636,10 @@ class SemiSupervisedOutputKernelRidgeCV(_PredictsUnseen):
         ValueError
             For labelled nodes, graphs, Gram matrices, penalties, splits or outputs that are not what they should be.
         """
-        R, W = self._begin(X, y, labelled)
-        lam1s, lam2s, betas = self._grids()
-        kind = self.outputs_ if _is_dirac(self) else np.zeros(len(self.labelled_))
-        splits = list(check_cv(self.cv, kind, classifier=_is_dirac(self)).split(self.labelled_, kind))
-        losses, best = np.empty((len(betas), len(lam1s), len(lam2s))), np.inf
-        for b, M in enumerate(graph_smoothers(W, self.smoother, betas)):
-            spectrum = SmoothedSpectrum(R, M)
-            losses[b] = smoothed_cv_losses(spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits)
-            if losses[b].min() < best:
-                best, chosen = losses[b].min(), spectrum
-        b, i, j = np.unravel_index(losses.argmin(), losses.shape)
-        self.cv_losses_, self.best_loss_ = losses, float(best)
-        self.best_params_ = {"lam1": float(lam1s[i]), "lam2": float(lam2s[j]), "beta2": float(betas[b])}
+        chosen = self._search(*self._begin(X, y, labelled))
         return self._finish(chosen, self.best_params_["lam1"], self.best_params_["lam2"])
 
-    def _grids(self):
-        lam1s = np.logspace(-4, 2, 7) if self.lam1_grid is None else self.lam1_grid
-        lam2s = np.r_[0.0, np.logspace(-6, -1, 6)] if self.lam2_grid is None else self.lam2_grid
-        return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
-
-# %% ../nbs/02_rkhs_2_links.ipynb #c5ded751
+# %% ../nbs/02_rkhs_2_links.ipynb #eba79d79
 import copy
 import warnings
 from itertools import product
@@ -1645,13 +1657,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from .core import check_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_2_links.ipynb #96a97db9
-def _check_threshold(threshold):
-    "A rule, or a number."
-    if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
-        raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
-
-
+# %% ../nbs/02_rkhs_2_links.ipynb #ebc2ba5e
 def _check_beta(beta):
     "A time of diffusion."
     if not isinstance(beta, Real) or not 0 <= beta < np.inf:
@@ -1664,7 +1670,7 @@ def _diffusion_factor(A, beta):
     nu, V = np.linalg.eigh(graph_laplacian(A))
     return V * np.exp(-0.5 * beta * nu)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #ba021bf3
+# %% ../nbs/02_rkhs_2_links.ipynb #bb14a074
 class _LinkScores(BaseEstimator):
     "What follows from the predicted points h(o): scores, links, curves."
 
@@ -1737,7 +1743,7 @@ class _LinkScores(BaseEstimator):
             np.fill_diagonal(links, False)
         return links
 
-# %% ../nbs/02_rkhs_2_links.ipynb #b2c18bb2
+# %% ../nbs/02_rkhs_2_links.ipynb #4f6ffdc5
 def node_pairs(n_nodes, labelled, kind="any"):
     """Choose the pairs of nodes that an evaluation counts.
 
@@ -1772,22 +1778,26 @@ def node_pairs(n_nodes, labelled, kind="any"):
            [0, 0, 1],
            [1, 1, 0]])
     """
-    n_known = {"any": [0, 1], "one": [1], "both": [0]}
-    if kind not in n_known:
-        raise ValueError(f"kind must be 'any', 'one' or 'both': got {kind!r}.")
+    _check_kind(kind)
     known = np.zeros(n_nodes, dtype=int)
     known[check_labelled(labelled, n_nodes)] = 1
-    mask = np.isin(np.add.outer(known, known), n_known[kind])
+    mask = np.isin(np.add.outer(known, known), {"any": [0, 1], "one": [1], "both": [0]}[kind])
     np.fill_diagonal(mask, False)
     return mask
 
-# %% ../nbs/02_rkhs_2_links.ipynb #66e1e405
+
+def _check_kind(kind):
+    "Which pairs count."
+    if kind not in ("any", "one", "both"):
+        raise ValueError(f"The kind of pairs must be 'any', 'one' or 'both': got {kind!r}.")
+
+# %% ../nbs/02_rkhs_2_links.ipynb #5fd382d0
 def _tied(scores):
     "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
-# %% ../nbs/02_rkhs_2_links.ipynb #cf2b6d24
+# %% ../nbs/02_rkhs_2_links.ipynb #eaefc0d8
 def _areas(truth, scores):
     "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
@@ -1808,7 +1818,7 @@ def _curves(truth, scores):
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
     return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #5d62d56a
+# %% ../nbs/02_rkhs_2_links.ipynb #c33626ab
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
 
@@ -1863,20 +1873,22 @@ def choose_threshold(truth, scores, rule="f1"):
     middle = 0.5 * (ranked[best] + ranked[best + 1])
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #c6587fb6
+# %% ../nbs/02_rkhs_2_links.ipynb #2fb33b62
 class _HeldOut:
     "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
 
-    def __init__(self, A, held):
+    def __init__(self, A, held, kind="any"):
         kept = np.setdiff1d(np.arange(len(A)), held)
-        self.nodes, self.n_kept = np.concatenate([kept, held]), len(kept)  # kept first, then held out
-        self._above = np.triu_indices(len(held), 1)
+        self.nodes = np.concatenate([kept, held])  # kept first, then held out
+        self.n_kept, self.n_held = len(kept), len(held)
+        self._kind, self._above = kind, np.triu_indices(len(held), 1)
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
         self.truth = self._pairs(A[np.ix_(held, self.nodes)]) > 0
 
     def _pairs(self, S):
-        "Of the rows of the held-out nodes: each pair with a kept node, and each pair of two held out, once."
-        return np.concatenate([S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]])
+        "Of the rows of the held-out nodes: the pairs with a kept node, and the pairs of two held out, each once."
+        one, both = S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]
+        return one if self._kind == "one" else both if self._kind == "both" else np.concatenate([one, both])
 
     def gram(self, beta):
         "Diffusion kernel between the kept nodes."
@@ -1896,9 +1908,10 @@ class _HeldOut:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #daad6cab
-def _node_folds(A, cv, random_state):
-    "Folds of the labelled nodes."
+# %% ../nbs/02_rkhs_2_links.ipynb #6875099d
+def _node_folds(A, cv, random_state, kind="any"):
+    "Folds of the labelled nodes, in which one kind of pairs counts."
+    _check_kind(kind)
     if isinstance(cv, Integral):
         if not 2 <= cv <= len(A):
             raise ValueError(
@@ -1906,12 +1919,12 @@ def _node_folds(A, cv, random_state):
                 "With so few, give the threshold as a number."
             )
         cv = KFold(cv, shuffle=True, random_state=random_state)
-    folds = [_HeldOut(A, held) for _, held in cv.split(np.arange(len(A)))]
+    folds = [_HeldOut(A, held, kind) for _, held in cv.split(np.arange(len(A)))]
     if (least := min(fold.n_kept for fold in folds)) < 2:
         raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
     return folds
 
-# %% ../nbs/02_rkhs_2_links.ipynb #5ae47058
+# %% ../nbs/02_rkhs_2_links.ipynb #be833200
 def _is_transductive(estimator):
     "Whether it is fitted on all nodes, some of them labelled."
     return has_fit_parameter(estimator, "labelled")
@@ -1937,7 +1950,13 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
         return estimator.transduction_weights_[nodes]
     return estimator.weights(_inputs_for(estimator, X[nodes], labelled))
 
-# %% ../nbs/02_rkhs_2_links.ipynb #f3d8cdf3
+# %% ../nbs/02_rkhs_2_links.ipynb #38a1720d
+def _check_threshold(threshold):
+    "A rule, or a number."
+    if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
+        raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
+
+# %% ../nbs/02_rkhs_2_links.ipynb #b4b102b2
 def _check_network(A):
     "Adjacency of an undirected network in which no node has a link to itself."
     shape = A.shape if sp.issparse(A) else np.shape(A)
@@ -1957,7 +1976,7 @@ def _check_network(A):
         )
     return A
 
-# %% ../nbs/02_rkhs_2_links.ipynb #0b577ade
+# %% ../nbs/02_rkhs_2_links.ipynb #ec929362
 class _CompletesNetworks(_LinkScores):
     "The network completed, and how well."
 
@@ -1996,7 +2015,7 @@ class _CompletesNetworks(_LinkScores):
         links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
-# %% ../nbs/02_rkhs_2_links.ipynb #e1c6ae44
+# %% ../nbs/02_rkhs_2_links.ipynb #dd5d4e45
 class _DrawsCurves(_CompletesNetworks):
     "How well the network is completed."
 
@@ -2062,7 +2081,7 @@ class _DrawsCurves(_CompletesNetworks):
         """
         return self.curves(X, y).roc_auc
 
-# %% ../nbs/02_rkhs_2_links.ipynb #7ed665ad
+# %% ../nbs/02_rkhs_2_links.ipynb #2f352ade
 class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
@@ -2093,7 +2112,7 @@ class _FitsNetworks(_DrawsCurves):
         else:
             self.threshold_ = float(self.threshold)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #393c3885
+# %% ../nbs/02_rkhs_2_links.ipynb #0159c7c3
 class _NumbersNodes(_FitsNetworks):
     "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
 
@@ -2135,7 +2154,7 @@ class _NumbersNodes(_FitsNetworks):
         links = [graph[np.ix_(y, self.nodes_[others])].ravel(), graph[np.ix_(y, y)][above]]
         return float(_areas(np.concatenate(links) > 0, _tied(scores))[0])
 
-# %% ../nbs/02_rkhs_2_links.ipynb #548fd1ba
+# %% ../nbs/02_rkhs_2_links.ipynb #d29ff68b
 class LinkPredictor(_NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
@@ -2154,6 +2173,8 @@ class LinkPredictor(_NumbersNodes):
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+    pairs : {"any", "one", "both"}, default="any"
+        The pairs of a fold that count: of which any node is held out, exactly one, or both. See :func:`node_pairs`.
     graph : array-like or sparse matrix of shape (N, N), optional
         The whole network, if ``y`` is to be a vector of node numbers rather than an adjacency matrix. scikit-learn's
         cross-validation slices only the rows of ``y``, and works so.
@@ -2175,7 +2196,7 @@ class LinkPredictor(_NumbersNodes):
     node_embedding_ : ndarray of shape (N, l)
         The predicted points of all nodes of ``fit``.
     threshold_ : float
-        The threshold. Infinite if the network has no link.
+        The threshold. Infinite if no pair of the folds is a link.
     cv_curves_ : list of Bunch
         Curves of the folds, as from :meth:`curves`; a fold without a link has none. Empty if the threshold is given.
     n_features_in_ : int
@@ -2203,9 +2224,9 @@ class LinkPredictor(_NumbersNodes):
            [0, 0, 0, 1, 1, 1]])
     """
 
-    def __init__(self, estimator=None, beta=1.0, threshold="f1", cv=5, graph=None, random_state=None):
+    def __init__(self, estimator=None, beta=1.0, threshold="f1", cv=5, pairs="any", graph=None, random_state=None):
         self.estimator, self.beta, self.threshold, self.cv = estimator, beta, threshold, cv
-        self.graph, self.random_state = graph, random_state
+        self.pairs, self.graph, self.random_state = pairs, graph, random_state
 
     def fit(self, X, y, labelled=None):
         """Fit the estimator on the labelled nodes, and choose the threshold.
@@ -2237,7 +2258,8 @@ class LinkPredictor(_NumbersNodes):
         estimator = OutputKernelRidge() if self.estimator is None else self.estimator
         factor = _diffusion_factor(A, self.beta)
         self._settle(_fit_nodes(estimator, X, factor @ factor.T, labelled), X, A, labelled, factor)
-        folds = _node_folds(A, self.cv, self.random_state) if isinstance(self.threshold, str) else []
+        given = not isinstance(self.threshold, str)
+        folds = [] if given else _node_folds(A, self.cv, self.random_state, self.pairs)
         self._set_threshold(folds, [self._fold_scores(estimator, X, labelled, fold) for fold in folds])
         return self
 
@@ -2247,7 +2269,7 @@ class LinkPredictor(_NumbersNodes):
         W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #eadf1b71
+# %% ../nbs/02_rkhs_2_links.ipynb #203c6881
 class _PlainSide:
     "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
 
@@ -2263,7 +2285,7 @@ class _PlainSide:
         "The estimator with these parameters, fitted."
         return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #861728f4
+# %% ../nbs/02_rkhs_2_links.ipynb #d46c1f0f
 class _DeformedSide:
     "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
 
@@ -2291,9 +2313,15 @@ class _DeformedSide:
         estimator._fit_outputs(K, n_samples=len(K))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
-# %% ../nbs/02_rkhs_2_links.ipynb #502e57a6
-class _SearchesLinks(_FitsNetworks):
-    "The search over grids: what depends on the inputs alone, on a fold, or on beta, is done once for each."
+# %% ../nbs/02_rkhs_2_links.ipynb #4481194e
+class _FromTemplate(_FitsNetworks):
+    "What a search begins with."
+
+    def _check_rules(self):
+        "Refuse what has no meaning."
+        _check_threshold(self.threshold)
+        if self.criterion not in ("roc_auc", "pr_auc"):
+            raise ValueError(f"criterion must be 'roc_auc' or 'pr_auc': got {self.criterion!r}.")
 
     def _template(self):
         "The estimator whose parameters are chosen; if no lam2 is above zero, one that looks at labelled nodes only."
@@ -2306,6 +2334,10 @@ class _SearchesLinks(_FitsNetworks):
         if _is_transductive(template) and (self.lam2_grid is None or np.any(self.lam2_grid)):
             return template
         return OutputKernelRidge(template.input_kernel, template.input_params)
+
+# %% ../nbs/02_rkhs_2_links.ipynb #7fde6729
+class _SearchesLinks(_FromTemplate):
+    "The grids of a search."
 
     def _grids(self, template):
         "The values to try."
@@ -2327,7 +2359,7 @@ class _SearchesLinks(_FitsNetworks):
             _check_beta(beta)
         return grids
 
-# %% ../nbs/02_rkhs_2_links.ipynb #9731fe08
+# %% ../nbs/02_rkhs_2_links.ipynb #12675430
 class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
@@ -2348,7 +2380,7 @@ class _Remembers(_SearchesLinks):
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
-# %% ../nbs/02_rkhs_2_links.ipynb #29596c50
+# %% ../nbs/02_rkhs_2_links.ipynb #cd05b183
 class _Reports(_Remembers):
     "The search, and its outcome."
 
@@ -2377,7 +2409,7 @@ class _Reports(_Remembers):
         self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
-# %% ../nbs/02_rkhs_2_links.ipynb #01b9e4ff
+# %% ../nbs/02_rkhs_2_links.ipynb #cdaea1c8
 class LinkPredictorCV(_Reports):
     r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
 
@@ -2405,6 +2437,8 @@ class LinkPredictorCV(_Reports):
         The threshold, or the rule by which :func:`choose_threshold` chooses it on the pairs of all folds together.
     cv : int or splitter, default=5
         Folds of the labelled nodes.
+    pairs : {"any", "one", "both"}, default="any"
+        The pairs of a fold that count: of which any node is held out, exactly one, or both. See :func:`node_pairs`.
     warm_start : bool, default=False
         Whether to keep the eigendecompositions for the next ``fit`` on the same inputs, with other labelled nodes.
     random_state : int, RandomState or None, default=None
@@ -2432,7 +2466,7 @@ class LinkPredictorCV(_Reports):
     node_embedding_ : ndarray of shape (N, l)
         The predicted points of all nodes of ``fit``.
     threshold_ : float
-        The threshold. Infinite if the network has no link.
+        The threshold. Infinite if no pair of the folds is a link.
     cv_curves_ : list of Bunch
         Curves of the folds with the chosen parameters, as from :meth:`curves`.
     n_features_in_ : int
@@ -2469,12 +2503,14 @@ class LinkPredictorCV(_Reports):
         criterion="roc_auc",
         threshold="f1",
         cv=5,
+        pairs="any",
         warm_start=False,
         random_state=None,
     ):
         self.estimator, self.lam1_grid, self.lam2_grid = estimator, lam1_grid, lam2_grid
         self.beta_grid, self.beta2_grid, self.criterion = beta_grid, beta2_grid, criterion
-        self.threshold, self.cv, self.warm_start, self.random_state = threshold, cv, warm_start, random_state
+        self.threshold, self.cv, self.pairs = threshold, cv, pairs
+        self.warm_start, self.random_state = warm_start, random_state
 
     def fit(self, X, y, labelled=None):
         """Choose the parameters and the threshold, and fit on all labelled nodes.
@@ -2504,20 +2540,16 @@ class LinkPredictorCV(_Reports):
         template = self._template()
         grids = self._grids(template)
         inputs = self._inputs(template, X, labelled, grids["beta2"])
-        folds = _node_folds(A, self.cv, self.random_state)
+        folds = _node_folds(A, self.cv, self.random_state, self.pairs)
         curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
+        if not curved and A.any():
+            warnings.warn("No fold has both links and other pairs: the first setting is taken.", stacklevel=2)
         self._report(*self._search(curved, grids, inputs.gram))
         beta, penalties = self.best_params_["beta"], [self.best_params_[k] for k in ("lam1", "lam2", "beta2")]
         factor, G = _diffusion_factor(A, beta), inputs.gram(*penalties)
         self._settle(inputs.fit(factor @ factor.T, *penalties), X, A, labelled, factor)
         self._set_threshold(folds, [fold.scores(fold.ridge(G), beta) for fold in folds])
         return self
-
-    def _check_rules(self):
-        "Refuse what has no meaning."
-        _check_threshold(self.threshold)
-        if self.criterion not in ("roc_auc", "pr_auc"):
-            raise ValueError(f"criterion must be 'roc_auc' or 'pr_auc': got {self.criterion!r}.")
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #0e01125c
 import numbers
@@ -2609,12 +2641,18 @@ def decomposable_loo(K, A, Y, lam1_grid):
     kept = (lam1 / (np.multiply.outer(s, a) + lam1) for lam1 in lam1_grid)
     return np.array([np.mean(np.sum((Q @ (r * rotated) / (squares @ r)) ** 2, axis=1)) for r in kept])
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #a6883dfe
+# %% ../nbs/02_rkhs_3_beyond.ipynb #c2e98aa1
 def _check_positive(**params):
     "Refuse parameters that are not positive numbers."
     for name, value in params.items():
         if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a positive number: got {value!r}.")
+
+
+def _check_shrinkage(value):
+    "Refuse what is not from 0 to 1."
+    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+        raise ValueError(f"shrinkage must be a number from 0 to 1: got {value!r}.")
 
 
 def _checked_grid(values, default, check):
@@ -2626,7 +2664,7 @@ def _checked_grid(values, default, check):
         check(value)
     return grid
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #191dac0d
+# %% ../nbs/02_rkhs_3_beyond.ipynb #d0f1e43f
 class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
     r"""Ridge regression towards vectors with a decomposable kernel :math:`k_x(x, x') A`.
 
@@ -2719,6 +2757,25 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._cross_gram(validate_data(self, X, dtype=np.float64, reset=False)) @ self.coef_
+
+    def score(self, X, y, sample_weight=None):
+        """Quality of the predictions, the mean over the outputs of their coefficients of determination.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries.
+        y : array-like of shape (n_queries, d) or (n_queries,)
+            Their true outputs.
+        sample_weight : array-like of shape (n_queries,), optional
+            Weights of the queries.
+
+        Returns
+        -------
+        float
+            1 is perfect, 0 no better than the means.
+        """
+        return super().score(X, y, sample_weight)
 
     def _choose_ridge(self, K, A, Y):
         "The ridge, which is given."
@@ -2895,7 +2952,7 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
                 losses[i, j] += np.sum((predicted - truth) ** 2) + outside
     return losses / count
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #31005f1f
+# %% ../nbs/02_rkhs_3_beyond.ipynb #c69028f9
 class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Output-kernel ridge regression with the operator-valued kernel :math:`k_x(x, x') A`, A from the outputs.
 
@@ -3014,12 +3071,6 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         _check_positive(lam1=self.lam1)
         _check_shrinkage(self.shrinkage)
         return self.lam1, self.shrinkage
-
-
-def _check_shrinkage(value):
-    "Refuse what is not from 0 to 1."
-    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
-        raise ValueError(f"shrinkage must be a number from 0 to 1: got {value!r}.")
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #d4a5fa62
 class CovarianceRidgeCV(CovarianceRidge):
@@ -3148,7 +3199,7 @@ def unit_gram(K, center=False):
     lengths = np.sqrt(np.where(squares > 1e-12 * squares.max(), squares, np.inf))
     return K / np.multiply.outer(lengths, lengths), lengths
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #b0f7d321
+# %% ../nbs/02_rkhs_3_beyond.ipynb #27894f37
 @njit(cache=True, nogil=True)
 def _margin_ascent(Q, C, tol, max_steps):
     "Maximise eq-beyond-dual, always along the best coordinate, until the gap is `tol` times the primal value."
@@ -3173,7 +3224,7 @@ def _margin_ascent(Q, C, tol, max_steps):
             margins[i] += move * Q[best, i]
     return alpha, max_steps
 
-
+# %% ../nbs/02_rkhs_3_beyond.ipynb #f902611f
 def margin_objectives(Q, alpha, C):
     r"""Primal and dual value of maximum margin regression; the difference certifies a solution.
 
@@ -3209,8 +3260,30 @@ def margin_objectives(Q, alpha, C):
     primal = 0.5 * quadratic + C * np.maximum(1.0 - margins, 0.0).sum()
     return float(primal), float(alpha.sum() - 0.5 * quadratic)
 
-# %% ../nbs/02_rkhs_3_beyond.ipynb #e948411e
-class MaximumMarginRegression(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+# %% ../nbs/02_rkhs_3_beyond.ipynb #98ae001e
+class _SolvesMargin(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+    "What maximum margin regression fits: directions, not lengths."
+
+    def _solve(self, K):
+        "Coefficients, and both values of the criterion: thm-beyond-margin."
+        K_unit, self.lengths_ = unit_gram(self.gram_, self.center)
+        Q, limit = K * K_unit, int(self.max_iter * len(K))
+        self.alpha_, self.n_iter_ = _margin_ascent(Q, float(self.C), float(self.tol), limit)
+        self.primal_, self.dual_ = margin_objectives(Q, self.alpha_, self.C)
+        if self.n_iter_ == limit:
+            gap = (self.primal_ - self.dual_) / self.primal_
+            message = f"After {limit} steps the duality gap is {gap:.1e} of the criterion, above tol={self.tol:g}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_tags__(self):
+        """Tell scikit-learn that lengths are not fitted."""
+        tags = super().__sklearn_tags__()
+        if tags.regressor_tags is not None:
+            tags.regressor_tags.poor_score = True
+        return tags
+
+# %% ../nbs/02_rkhs_3_beyond.ipynb #a61d3e8d
+class MaximumMarginRegression(_SolvesMargin):
     r"""Maximum margin regression: a support vector machine whose label is a point of an output feature space.
 
     Minimises :math:`\frac12 \|h\|^2 + C \sum_i \max(0, 1 - \langle u_i, h(x_i) \rangle)`, where :math:`u_i` is the
@@ -3317,14 +3390,7 @@ class MaximumMarginRegression(_InputKernelMixin, OutputKernelMixin, BaseEstimato
         X = validate_data(self, X, dtype=np.float64)
         _check_positive(C=self.C, tol=self.tol, max_iter=self.max_iter)
         self._fit_outputs(y, n_samples=len(X))
-        K_unit, self.lengths_ = unit_gram(self.gram_, self.center)
-        Q, limit = self._fit_inputs(X) * K_unit, int(self.max_iter * len(X))
-        self.alpha_, self.n_iter_ = _margin_ascent(Q, float(self.C), float(self.tol), limit)
-        self.primal_, self.dual_ = margin_objectives(Q, self.alpha_, self.C)
-        if self.n_iter_ == limit:
-            gap = (self.primal_ - self.dual_) / self.primal_
-            message = f"After {limit} steps the duality gap is {gap:.1e} of the criterion, above tol={self.tol:g}."
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self._solve(self._fit_inputs(X))
         return self
 
     def weights(self, X):
@@ -3345,14 +3411,7 @@ class MaximumMarginRegression(_InputKernelMixin, OutputKernelMixin, BaseEstimato
         W = self._cross_gram(X) * (self.alpha_ / self.lengths_)
         return W - W.mean(axis=1, keepdims=True) if self.center else W
 
-    def __sklearn_tags__(self):
-        """Tell scikit-learn that lengths are not fitted."""
-        tags = super().__sklearn_tags__()
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = True
-        return tags
-
-# %% ../nbs/02_rkhs_4_networks.ipynb #c03adf9e
+# %% ../nbs/02_rkhs_4_networks.ipynb #61d56d9f
 import warnings
 from numbers import Real
 
@@ -3365,7 +3424,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core import _InputKernelMixin, center_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #31acfc39
+# %% ../nbs/02_rkhs_4_networks.ipynb #396e93cf
 class _ScoresPairs(_InputKernelMixin, BaseEstimator):
     "A score that is a symmetric bilinear form in the coordinates of two nodes, eq-nets-form."
 
@@ -3423,7 +3482,7 @@ class _ScoresPairs(_InputKernelMixin, BaseEstimator):
         "Kernel of queries with the labelled nodes."
         return self._cross_gram(X[:, self.labelled_] if self._x_is_gram() else X)
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #319e7017
+# %% ../nbs/02_rkhs_4_networks.ipynb #eea1736d
 class _CompletesPairs(_ScoresPairs):
     "Scores of all pairs, and what scikit-learn asks for."
 
@@ -3485,7 +3544,7 @@ class _CompletesPairs(_ScoresPairs):
         scores = self._coordinates(X) @ self.form_ @ known.T
         return float(_areas(graph[np.ix_(y, self.nodes_[others])].ravel() > 0, _tied(scores.ravel()))[0])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #33b59d57
+# %% ../nbs/02_rkhs_4_networks.ipynb #a8312a6f
 def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by alternating projections.
 
@@ -3540,7 +3599,7 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
         mean = np.bincount(groups, b + b**2 * np.einsum("ij,ij->j", U, G @ U)) / counts
         b = mean[groups]
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #6bcf4ce5
+# %% ../nbs/02_rkhs_4_networks.ipynb #22707914
 class EMKernelCompletion(_CompletesPairs):
     r"""Complete the kernel of a network by em projections.
 
@@ -3650,7 +3709,7 @@ class EMKernelCompletion(_CompletesPairs):
         "Eigenvectors, extended to new nodes; these have no part in the span of the small ones."
         return self._cross_gram(X) @ self._expand
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #7750ef1e
+# %% ../nbs/02_rkhs_4_networks.ipynb #d53604b8
 @njit(cache=True, nogil=True)
 def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
     "Ascend eq-nets-dual along each pair, row by row; S, and H = S K, change in place. Returns the sum of S."
@@ -3690,7 +3749,7 @@ def _class_prices(C, class_weight, n_links, n_others):
         raise ValueError(f"class_weight must be None or 'balanced': got {class_weight!r}.")
     return C, C
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #f48f2385
+# %% ../nbs/02_rkhs_4_networks.ipynb #b8760b12
 class PairwiseKernelSVM(_CompletesPairs):
     r"""Classify pairs of nodes by a support vector machine with the tensor product pairwise kernel.
 
@@ -3814,7 +3873,7 @@ class PairwiseKernelSVM(_CompletesPairs):
         "Kernel values with the labelled nodes, and a one."
         return np.column_stack([self._queries(X), np.ones(len(X))])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #38317591
+# %% ../nbs/02_rkhs_4_networks.ipynb #43d03693
 @njit(cache=True, nogil=True)
 def _svm_steps(K, sign, C, tol, max_steps):
     "Dual coefficients times sign, and intercept, of a support vector machine; each step along the best of pairs."
@@ -3862,7 +3921,7 @@ def _local_machines(K, A, C, balanced, tol, max_steps):
         coef[a], intercept[a], violation[a] = _svm_steps(K, sign, prices, tol, max_steps)
     return coef, intercept, violation.max()
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #78736d0d
+# %% ../nbs/02_rkhs_4_networks.ipynb #0c7fe15c
 class LocalModelSVM(_CompletesPairs):
     r"""Complete a network by one support vector machine a node, trained to tell its neighbours from the others.
 
@@ -3973,7 +4032,7 @@ class LocalModelSVM(_CompletesPairs):
         "Shares and decisions of new nodes."
         return self._shares(self._queries(X))
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #d80668d5
+# %% ../nbs/02_rkhs_4_networks.ipynb #1d29637c
 class _ProjectsNodes(_CompletesPairs):
     "Nodes placed by centred kernel values; the score is minus the square distance."
 
@@ -3999,7 +4058,7 @@ class _ProjectsNodes(_CompletesPairs):
         "Projections of new nodes."
         return self._points(self._queries(X))
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #8809ac36
+# %% ../nbs/02_rkhs_4_networks.ipynb #eba96794
 class KernelCCALinks(_ProjectsNodes):
     r"""Complete a network by kernel canonical correlations between the inputs and the diffusion kernel.
 
@@ -4094,7 +4153,7 @@ class KernelCCALinks(_ProjectsNodes):
         U, self.correlations_, _ = np.linalg.svd(left[:, None] * (Q.T @ P) * right, full_matrices=False)
         return Q @ (U / np.sqrt(s * (s + self.lam1))[:, None])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #21379ae7
+# %% ../nbs/02_rkhs_4_networks.ipynb #9662f106
 class MetricLinks(_ProjectsNodes):
     r"""Complete a network by functions of the inputs along which links are short.
 

@@ -157,6 +157,32 @@ def test_page_on_a_phone_and_on_a_desk(views, address, page):
     assert not wrong, "\n".join([page, *dict.fromkeys(wrong)])
 
 
+MOVING = "nbs/21_synthetic_networks.html"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(MOVING not in PAGES, reason="the page with the figure that moves is not built")
+def test_the_figure_that_moves_obeys_the_keyboard(views, address):
+    "On a phone and on a desk: what is said is what is drawn."
+    for context in views:
+        tab = context.new_page()
+        tab.goto(address + MOVING, wait_until="load")
+        slider, said = tab.locator(".okb-movie input[type=range]"), tab.locator(".okb-movie output")
+        found = []
+        for smoother in ("laplacian", "diffusion"):
+            tab.locator(f".okb-movie input[value={smoother}]").check()
+            slider.focus()
+            for key in ["Home"] + 14 * ["ArrowRight"] + ["End"]:
+                tab.keyboard.press(key)
+                hit, false = (tab.locator(f".okb-movie > svg > line.{kind}").count() for kind in ("hit", "false"))
+                assert f" {hit} found" in said.inner_text() and f" {false} false" in said.inner_text()
+                found.append(hit)
+            assert slider.get_attribute("aria-valuetext") == "lambda 2 = 10"
+        assert found[14] > 2 * found[0] and found[15] < found[0]  # links appear, and go
+        assert max(found[16:]) == found[16] == found[0]  # nothing appears with the other penalty
+        tab.close()
+
+
 @pytest.mark.browser
 def test_a_bad_page_is_noticed(browser, tmp_path):
     "The test itself: each kind of fault must be seen."

@@ -63,7 +63,7 @@ def test_pairs_by_count():
         assert not block(mask, labelled).any()
     as_mask = np.isin(np.arange(n), labelled)
     assert_array_equal(node_pairs(n, as_mask), node_pairs(n, labelled), strict=True)
-    with pytest.raises(ValueError, match="kind must be 'any', 'one' or 'both'"):
+    with pytest.raises(ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'new'"):
         node_pairs(n, labelled, "new")
     with pytest.raises(ValueError, match="3 is there 2 times"):
         node_pairs(n, [3, 4, 3])
@@ -93,6 +93,21 @@ def test_pairs_of_the_folds_by_count(cv):
     splitter = KFold(cv, shuffle=True, random_state=1) if isinstance(cv, int) else cv
     sizes = [len(held) for _, held in splitter.split(np.arange(22))]
     assert [c.n_pairs for c in model.cv_curves_] == [h * (22 - h) + h * (h - 1) // 2 for h in sizes]
+
+
+def test_kinds_of_pairs_in_the_folds():
+    X, A, labelled = network(n_labelled=25)
+    A_l, sizes = block(A, labelled), {"any": 5 * 20 + 10, "one": 5 * 20, "both": 10}
+    for pairs, size in sizes.items():
+        model = LinkPredictor(SEMI, cv=KFold(5), pairs=pairs).fit(X, A_l, labelled)
+        assert {c.n_pairs for c in model.cv_curves_} == {size}
+        search = LinkPredictorCV(SEMI, cv=KFold(5), pairs=pairs, lam1_grid=[0.1], lam2_grid=[0.05], beta_grid=[1.0])
+        search.fit(X, A_l, labelled)
+        assert_allclose(search.best_score_, np.mean([c.roc_auc for c in model.cv_curves_]), atol=1e-9)
+        assert_allclose(search.threshold_, model.threshold_, atol=1e-9)
+    for model in (LinkPredictor(pairs="two"), LinkPredictorCV(pairs="two")):
+        with pytest.raises(ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'two'"):
+            model.fit(X, A_l, labelled)
 
 
 # Nothing is leaked
@@ -369,7 +384,11 @@ def test_a_network_without_links_and_one_with_all(model):
     assert model.threshold_ == np.inf and model.cv_curves_ == []
     assert not model.predict().any() and model.predict_graph().nnz == 0
     assert_allclose(model.factor_ @ model.factor_.T, np.eye(25), atol=1e-12)  # the prior: no node is like another
-    model.fit(X, 1 - np.eye(25), labelled)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, 1 - np.eye(25), labelled)
+    assert len(caught) == isinstance(model, LinkPredictorCV)
+    assert all("the first setting is taken" in str(w.message) for w in caught)
     assert model.threshold_ == -np.inf and model.predict().sum() == 60 * 59
 
 
