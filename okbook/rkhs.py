@@ -3411,7 +3411,7 @@ class MaximumMarginRegression(_SolvesMargin):
         W = self._cross_gram(X) * (self.alpha_ / self.lengths_)
         return W - W.mean(axis=1, keepdims=True) if self.center else W
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #61d56d9f
+# %% ../nbs/02_rkhs_4_networks.ipynb #4fa5139a
 import warnings
 from numbers import Real
 
@@ -3424,7 +3424,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core import _InputKernelMixin, center_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #396e93cf
+# %% ../nbs/02_rkhs_4_networks.ipynb #29d5db4e
 class _ScoresPairs(_InputKernelMixin, BaseEstimator):
     "A score that is a symmetric bilinear form in the coordinates of two nodes, eq-nets-form."
 
@@ -3482,7 +3482,7 @@ class _ScoresPairs(_InputKernelMixin, BaseEstimator):
         "Kernel of queries with the labelled nodes."
         return self._cross_gram(X[:, self.labelled_] if self._x_is_gram() else X)
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #eea1736d
+# %% ../nbs/02_rkhs_4_networks.ipynb #759d7130
 class _CompletesPairs(_ScoresPairs):
     "Scores of all pairs, and what scikit-learn asks for."
 
@@ -3544,7 +3544,7 @@ class _CompletesPairs(_ScoresPairs):
         scores = self._coordinates(X) @ self.form_ @ known.T
         return float(_areas(graph[np.ix_(y, self.nodes_[others])].ravel() > 0, _tied(scores.ravel()))[0])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #a8312a6f
+# %% ../nbs/02_rkhs_4_networks.ipynb #470460d4
 def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by alternating projections.
 
@@ -3599,8 +3599,33 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
         mean = np.bincount(groups, b + b**2 * np.einsum("ij,ij->j", U, G @ U)) / counts
         b = mean[groups]
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #22707914
-class EMKernelCompletion(_CompletesPairs):
+# %% ../nbs/02_rkhs_4_networks.ipynb #1e09f266
+class _FillsKernel(_CompletesPairs):
+    "The kernel completed, in the coordinates of the eigenvectors."
+
+    def _learn(self, X, A, labelled):
+        "Eigenvectors as coordinates, the completed kernel as form."
+        _check_positive(floor=self.floor, max_iter=self.max_iter, tol=self.tol)
+        factor = _diffusion_factor(A, self.beta)
+        s, V = _spectrum(self._fit_inputs(X))
+        scale = s.mean() or 1.0
+        s /= scale
+        small = s < self.floor
+        start, groups = np.where(small, self.floor, s), np.maximum(np.arange(len(s)) - max(small.sum() - 1, 0), 0)
+        U, K = V[labelled], factor @ factor.T
+        b, G, self.divergences_ = em_projection(U, K, start, groups, self.max_iter, self.tol)
+        self._expand = V * np.where(small, 0.0, 1.0 / (start * scale))
+        self.eigenvalues_, self.n_iter_ = b, len(self.divergences_) - 1
+        form = (U * b).T @ G @ (U * b)
+        form[np.diag_indices(len(b))] += b
+        return V, form
+
+    def _place(self, X):
+        "Eigenvectors, extended to new nodes; these have no part in the span of the small ones."
+        return self._cross_gram(X) @ self._expand
+
+# %% ../nbs/02_rkhs_4_networks.ipynb #aa45253d
+class EMKernelCompletion(_FillsKernel):
     r"""Complete the kernel of a network by em projections.
 
     Minimises the Kullback-Leibler divergence :math:`D(Q \| M)` over all positive definite :math:`Q` whose block of
@@ -3688,28 +3713,7 @@ class EMKernelCompletion(_CompletesPairs):
         self.floor, self.max_iter, self.tol = floor, max_iter, tol
         self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
 
-    def _learn(self, X, A, labelled):
-        "Eigenvectors as coordinates, the completed kernel as form."
-        _check_positive(floor=self.floor, max_iter=self.max_iter, tol=self.tol)
-        factor = _diffusion_factor(A, self.beta)
-        s, V = _spectrum(self._fit_inputs(X))
-        scale = s.mean() or 1.0
-        s /= scale
-        small = s < self.floor
-        start, groups = np.where(small, self.floor, s), np.maximum(np.arange(len(s)) - max(small.sum() - 1, 0), 0)
-        U, K = V[labelled], factor @ factor.T
-        b, G, self.divergences_ = em_projection(U, K, start, groups, self.max_iter, self.tol)
-        self._expand = V * np.where(small, 0.0, 1.0 / (start * scale))
-        self.eigenvalues_, self.n_iter_ = b, len(self.divergences_) - 1
-        form = (U * b).T @ G @ (U * b)
-        form[np.diag_indices(len(b))] += b
-        return V, form
-
-    def _place(self, X):
-        "Eigenvectors, extended to new nodes; these have no part in the span of the small ones."
-        return self._cross_gram(X) @ self._expand
-
-# %% ../nbs/02_rkhs_4_networks.ipynb #d53604b8
+# %% ../nbs/02_rkhs_4_networks.ipynb #d742cef0
 @njit(cache=True, nogil=True)
 def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
     "Ascend eq-nets-dual along each pair, row by row; S, and H = S K, change in place. Returns the sum of S."
@@ -3732,7 +3736,7 @@ def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
                         f[j] += step * (K[a, a] * K[b, j] + K[a, b] * K[a, j] + bias)
     return total
 
-
+# %% ../nbs/02_rkhs_4_networks.ipynb #e6e0d438
 def _pair_objectives(K, A, S, H, total, C_pos, C_neg, bias):
     "Criterion and dual value of the pairwise machine with the coefficients S, eq-nets-primal and eq-nets-dual."
     F = K @ H + bias * total
@@ -3749,8 +3753,46 @@ def _class_prices(C, class_weight, n_links, n_others):
         raise ValueError(f"class_weight must be None or 'balanced': got {class_weight!r}.")
     return C, C
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #b8760b12
-class PairwiseKernelSVM(_CompletesPairs):
+# %% ../nbs/02_rkhs_4_networks.ipynb #e2c25943
+class _SolvesPairs(_CompletesPairs):
+    "The machine on pairs, solved to a gap."
+
+    def _solve(self, K, A):
+        "Coefficients of the machine."
+        n_pairs, n_links = len(A) * (len(A) - 1) // 2, int(A.sum()) // 2
+        prices = _class_prices(float(self.C), self.class_weight, n_links, n_pairs - n_links)
+        S, H, total, rng = np.zeros(K.shape), np.zeros(K.shape), 0.0, np.random.default_rng(0)
+        for n_visits in range(1, int(self.max_iter) + 1):
+            total = _pair_epoch(K, A, S, H, total, *prices, float(self.bias), rng.permutation(len(K)))
+            self.primal_, self.dual_ = _pair_objectives(K, A, S, H, total, *prices, float(self.bias))
+            self.n_iter_, gap = n_visits, (self.primal_ - self.dual_) / self.primal_
+            if gap <= self.tol:
+                return S
+        message = f"After {self.n_iter_} visits to all pairs the duality gap is {gap:.1e} of the criterion, above"
+        warnings.warn(f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=4)
+        return S
+
+# %% ../nbs/02_rkhs_4_networks.ipynb #de9db13f
+class _ClassifiesPairs(_SolvesPairs):
+    "The machine on pairs, as a form in kernel values."
+
+    def _learn(self, X, A, labelled):
+        "Kernel values and a one as coordinates, the coefficients of the machine as form."
+        _check_positive(C=self.C, tol=self.tol, max_iter=self.max_iter)
+        if not isinstance(self.bias, Real) or not 0 <= self.bias < np.inf:
+            raise ValueError(f"bias must be a number that is not negative: got {self.bias!r}.")
+        K, cross = (np.ascontiguousarray(M, dtype=np.float64) for M in self._labelled_grams(X, labelled))
+        self.coef_ = self._solve(K, A > 0)
+        self.intercept_ = float(self.bias * 0.5 * self.coef_.sum())
+        form = sla.block_diag(self.coef_, self.intercept_)
+        return np.column_stack([cross, np.ones(len(cross))]), form
+
+    def _place(self, X):
+        "Kernel values with the labelled nodes, and a one."
+        return np.column_stack([self._queries(X), np.ones(len(X))])
+
+# %% ../nbs/02_rkhs_4_networks.ipynb #d5983337
+class PairwiseKernelSVM(_ClassifiesPairs):
     r"""Classify pairs of nodes by a support vector machine with the tensor product pairwise kernel.
 
     Minimises :math:`\frac12 \|f\|^2 + C \sum_{a<b} \max(0, 1 - y_{ab} f(a, b))` over functions of pairs in the RKHS
@@ -3843,37 +3885,7 @@ class PairwiseKernelSVM(_CompletesPairs):
         self.class_weight, self.tol, self.max_iter = class_weight, tol, max_iter
         self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
 
-    def _learn(self, X, A, labelled):
-        "Kernel values and a one as coordinates, the coefficients of the machine as form."
-        _check_positive(C=self.C, tol=self.tol, max_iter=self.max_iter)
-        if not isinstance(self.bias, Real) or not 0 <= self.bias < np.inf:
-            raise ValueError(f"bias must be a number that is not negative: got {self.bias!r}.")
-        K, cross = (np.ascontiguousarray(M, dtype=np.float64) for M in self._labelled_grams(X, labelled))
-        self.coef_ = self._solve(K, A > 0)
-        self.intercept_ = float(self.bias * 0.5 * self.coef_.sum())
-        form = sla.block_diag(self.coef_, self.intercept_)
-        return np.column_stack([cross, np.ones(len(cross))]), form
-
-    def _solve(self, K, A):
-        "Coefficients of the machine."
-        n_pairs, n_links = len(A) * (len(A) - 1) // 2, int(A.sum()) // 2
-        prices = _class_prices(float(self.C), self.class_weight, n_links, n_pairs - n_links)
-        S, H, total, rng = np.zeros(K.shape), np.zeros(K.shape), 0.0, np.random.default_rng(0)
-        for n_visits in range(1, int(self.max_iter) + 1):
-            total = _pair_epoch(K, A, S, H, total, *prices, float(self.bias), rng.permutation(len(K)))
-            self.primal_, self.dual_ = _pair_objectives(K, A, S, H, total, *prices, float(self.bias))
-            self.n_iter_, gap = n_visits, (self.primal_ - self.dual_) / self.primal_
-            if gap <= self.tol:
-                return S
-        message = f"After {self.n_iter_} visits to all pairs the duality gap is {gap:.1e} of the criterion, above"
-        warnings.warn(f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=4)
-        return S
-
-    def _place(self, X):
-        "Kernel values with the labelled nodes, and a one."
-        return np.column_stack([self._queries(X), np.ones(len(X))])
-
-# %% ../nbs/02_rkhs_4_networks.ipynb #43d03693
+# %% ../nbs/02_rkhs_4_networks.ipynb #5048199f
 @njit(cache=True, nogil=True)
 def _svm_steps(K, sign, C, tol, max_steps):
     "Dual coefficients times sign, and intercept, of a support vector machine; each step along the best of pairs."
@@ -3903,7 +3915,7 @@ def _svm_steps(K, sign, C, tol, max_steps):
     free = (alpha > 0) & (alpha < C)
     return alpha * sign, values[free].mean() if free.any() else 0.5 * (top + low), top - low
 
-
+# %% ../nbs/02_rkhs_4_networks.ipynb #06773ce9
 @njit(cache=True, nogil=True)
 def _local_machines(K, A, C, balanced, tol, max_steps):
     "One machine for each node, trained on the others; a node with links to none or to all has only an intercept."
@@ -3921,8 +3933,37 @@ def _local_machines(K, A, C, balanced, tol, max_steps):
         coef[a], intercept[a], violation[a] = _svm_steps(K, sign, prices, tol, max_steps)
     return coef, intercept, violation.max()
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #0c7fe15c
-class LocalModelSVM(_CompletesPairs):
+# %% ../nbs/02_rkhs_4_networks.ipynb #956f2d83
+class _AsksNodes(_CompletesPairs):
+    "Machines of the labelled nodes, and their answers extended."
+
+    def _learn(self, X, A, labelled):
+        "Shares and decisions as coordinates; the form exchanges them."
+        _check_positive(C=self.C, lam1=self.lam1, tol=self.tol)
+        K, cross = (np.ascontiguousarray(M, dtype=np.float64) for M in self._labelled_grams(X, labelled))
+        _class_prices(self.C, self.class_weight, 1, 1)
+        balanced, steps = self.class_weight is not None, 1000 * max(len(K), 10)
+        found = _local_machines(K, A > 0, float(self.C), balanced, float(self.tol), steps)
+        self.coef_, self.intercept_, violation = found
+        if violation > self.tol:
+            message = f"After {steps} steps a machine violates the conditions of optimality by {violation:.1e}, above"
+            warnings.warn(f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=3)
+        self._factor = ridge_factor(K, self.lam1)
+        Z, l = self._shares(cross), len(labelled)
+        Z[labelled, :l] = np.eye(l)
+        return Z, np.kron([[0.0, 0.5], [0.5, 0.0]], np.eye(l))
+
+    def _shares(self, cross):
+        "Ridge weights of the labelled nodes, and decisions of their machines."
+        W = sla.cho_solve(self._factor, cross.T, check_finite=False).T
+        return np.column_stack([W, cross @ self.coef_.T + self.intercept_])
+
+    def _place(self, X):
+        "Shares and decisions of new nodes."
+        return self._shares(self._queries(X))
+
+# %% ../nbs/02_rkhs_4_networks.ipynb #1b872b1f
+class LocalModelSVM(_AsksNodes):
     r"""Complete a network by one support vector machine a node, trained to tell its neighbours from the others.
 
     The machine :math:`f_a` of a labelled node scores its pairs with all nodes. For two labelled nodes the score is
@@ -4007,32 +4048,7 @@ class LocalModelSVM(_CompletesPairs):
         self.class_weight, self.lam1, self.tol = class_weight, lam1, tol
         self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
 
-    def _learn(self, X, A, labelled):
-        "Shares and decisions as coordinates; the form exchanges them."
-        _check_positive(C=self.C, lam1=self.lam1, tol=self.tol)
-        K, cross = (np.ascontiguousarray(M, dtype=np.float64) for M in self._labelled_grams(X, labelled))
-        _class_prices(self.C, self.class_weight, 1, 1)
-        balanced, steps = self.class_weight is not None, 1000 * max(len(K), 10)
-        found = _local_machines(K, A > 0, float(self.C), balanced, float(self.tol), steps)
-        self.coef_, self.intercept_, violation = found
-        if violation > self.tol:
-            message = f"After {steps} steps a machine violates the conditions of optimality by {violation:.1e}, above"
-            warnings.warn(f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=3)
-        self._factor = ridge_factor(K, self.lam1)
-        Z, l = self._shares(cross), len(labelled)
-        Z[labelled, :l] = np.eye(l)
-        return Z, np.kron([[0.0, 0.5], [0.5, 0.0]], np.eye(l))
-
-    def _shares(self, cross):
-        "Ridge weights of the labelled nodes, and decisions of their machines."
-        W = sla.cho_solve(self._factor, cross.T, check_finite=False).T
-        return np.column_stack([W, cross @ self.coef_.T + self.intercept_])
-
-    def _place(self, X):
-        "Shares and decisions of new nodes."
-        return self._shares(self._queries(X))
-
-# %% ../nbs/02_rkhs_4_networks.ipynb #1d29637c
+# %% ../nbs/02_rkhs_4_networks.ipynb #4124611a
 class _ProjectsNodes(_CompletesPairs):
     "Nodes placed by centred kernel values; the score is minus the square distance."
 
@@ -4058,7 +4074,7 @@ class _ProjectsNodes(_CompletesPairs):
         "Projections of new nodes."
         return self._points(self._queries(X))
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #eba96794
+# %% ../nbs/02_rkhs_4_networks.ipynb #b895ddf7
 class KernelCCALinks(_ProjectsNodes):
     r"""Complete a network by kernel canonical correlations between the inputs and the diffusion kernel.
 
@@ -4153,7 +4169,7 @@ class KernelCCALinks(_ProjectsNodes):
         U, self.correlations_, _ = np.linalg.svd(left[:, None] * (Q.T @ P) * right, full_matrices=False)
         return Q @ (U / np.sqrt(s * (s + self.lam1))[:, None])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #9662f106
+# %% ../nbs/02_rkhs_4_networks.ipynb #d0951fe4
 class MetricLinks(_ProjectsNodes):
     r"""Complete a network by functions of the inputs along which links are short.
 
