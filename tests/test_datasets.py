@@ -116,7 +116,7 @@ def test_a_file_that_changes_is_read_again(toy):
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match="unknown dataset 'nothing': the registry has digits"):
+    with pytest.raises(ValueError, match="unknown dataset 'nothing': the registry has .*digits"):
         datasets.available("nothing")
     with pytest.raises(ValueError, match="dataset 'digits' has no part 'test': it has all"):
         datasets.read_part("digits", "test")
@@ -224,8 +224,116 @@ def test_truncated_usps_is_refused(require_dataset, tmp_path, monkeypatch):
 
 
 def test_stand_ins():
-    digits, cancer = datasets.load_digits_halves("all"), datasets.load_wdbc()
+    digits, cancer = datasets.load_digits_halves("all"), datasets.load_uci("wdbc")
     assert digits.images.shape == (1797, 8, 8) and digits.data.min() == -1 and digits.data.max() == 1
     assert np.unique(cancer.target, return_counts=True)[1].tolist() == [357, 212]
     with pytest.raises(ValueError, match="subset must be 'ok3' or 'all', got 'test'"):
         datasets.load_digits_halves("test")
+
+
+SHAPES = {  # counted on the files by hand, apart from the package: rows, attributes, categorical, missing, class counts
+    "sonar": (208, 60, 0, 0, {"M": 111, "R": 97}),
+    "liver": (345, 6, 0, 0, {1: 145, 2: 200}),
+    "parkinsons": (195, 22, 0, 0, {0: 48, 1: 147}),
+    "pima": (768, 8, 0, 0, {0: 500, 1: 268}),
+    "ionosphere": (351, 34, 0, 0, {"b": 126, "g": 225}),
+    "german": (1000, 20, 13, 0, {1: 700, 2: 300}),
+    "wdbc": (569, 30, 0, 0, {"B": 357, "M": 212}),
+    "australian": (690, 14, 8, 0, {0: 383, 1: 307}),
+    "heart": (270, 13, 6, 0, {1: 150, 2: 120}),
+    "spambase": (4601, 57, 0, 0, {0: 2788, 1: 1813}),
+    "vote": (435, 16, 16, 392, {"democrat": 267, "republican": 168}),
+    "chess": (3196, 36, 36, 0, {"nowin": 1527, "won": 1669}),
+}
+
+
+@pytest.mark.parametrize("name", datasets.UCI)
+def test_uci(name, require_dataset):
+    require_dataset(name)
+    bunch = datasets.load_uci(name)
+    n, p, categorical, missing, classes = SHAPES[name]
+    assert bunch.data.shape == (n, p) and len(bunch.feature_names) == p and bunch.categorical.sum() == categorical
+    assert np.isnan(bunch.data).sum() == missing
+    assert dict(zip(*(part.tolist() for part in np.unique(bunch.target, return_counts=True)))) == classes
+    assert len(set(bunch.feature_names)) == p and list(bunch.categories) == list(
+        np.array(bunch.feature_names)[bunch.categorical]
+    )
+    assert datasets.check(name)["all"] == bunch.fingerprint and f"**{name}**" in bunch.DESCR
+
+
+@pytest.mark.parametrize("name", [name for name in datasets.UCI if name != "wdbc"])
+def test_uci_cell_by_cell(name, require_dataset):
+    "Codes and numbers, turned back into words, are the file's fields."
+    require_dataset(name)
+    bunch, columns = datasets.load_uci(name), datasets.REGISTRY[name]["parts"]["all"]["columns"]
+    file = next(iter(datasets.REGISTRY[name]["files"]))
+    lines = datasets._find(name, file).read_text().replace(",", " ").split("\n")
+    lines = [line.split() for line in lines if line.strip()][-len(bunch.target) :]
+    for row, label, line in zip(bunch.data, bunch.target, lines, strict=True):
+        fields = dict(zip(columns["names"], line, strict=True))
+        assert fields[columns["target"]] == str(label)
+        for value, name_ in zip(row, bunch.feature_names, strict=True):
+            if name_ not in bunch.categories:
+                assert float(fields[name_]) == value
+            elif np.isnan(value):
+                assert fields[name_] == "?"
+            else:
+                word = bunch.categories[name_][int(value)]
+                assert fields[name_] == word or float(fields[name_]) == float(word)
+
+
+def test_embedded_wdbc_is_the_published_file(tmp_path):
+    "Where the file is at hand: equal in all values and row order, without the column of identifiers."
+    path = datasets._find("wdbc", "wdbc.data")
+    if path is None:
+        pytest.skip("no file wdbc.data")
+    rows = [line.split(",") for line in path.read_text().split()]
+    bunch = datasets.load_uci("wdbc")
+    np.testing.assert_array_equal(bunch.data, np.array([row[2:] for row in rows], float), strict=True)
+    assert bunch.target.tolist() == [row[1] for row in rows]
+
+
+WORDS = ["2.50 f yes", "0 t no", "-1e3 ? yes"]
+COLUMNS = {"names": ["x", "flag", "class"], "target": "class", "categories": {"flag": "f t"}, "delimiter": " "}
+
+
+@pytest.fixture
+def words(toy, monkeypatch):
+    """A set of numbers and words in the registry; a function that writes its file and reads it."""
+    arrays = {"data": np.array([[2.5, 0], [0, 1], [-1000, np.nan]]), "target": np.array(["yes", "no", "yes"])}
+    part = {"file": "toy.train.gz", "parser": "rows", "columns": COLUMNS} | datasets.describe(arrays)
+    monkeypatch.setitem(datasets.REGISTRY["toy"]["parts"], "train", part)
+
+    def read(lines, end="\n"):
+        toy.write_bytes(gzip.compress("".join(line + end for line in lines).encode()))
+        return datasets.read_part("toy", "train")
+
+    return read
+
+
+@pytest.mark.parametrize("lines", [WORDS, ["x flag class", *WORDS], ["  2.5   f  yes", "", *WORDS[1:]]])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_words_and_numbers(words, lines, end):
+    np.testing.assert_array_equal(words(lines, end)["data"], [[2.5, 0], [0, 1], [-1000, np.nan]])
+
+
+@pytest.mark.parametrize(
+    "lines, said",
+    [
+        ([WORDS[0], "0 maybe no", WORDS[2]], "column 'flag' has 'maybe', which is none of f t"),
+        ([WORDS[0], "zero t no", WORDS[2]], "zero"),
+        ([WORDS[0], "0 t", WORDS[2]], "index out of range|argument"),
+        (WORDS[:2], "shapes"),
+        ([WORDS[0], "0 t yes", WORDS[2]], "class_counts"),
+        ([WORDS[0], "0 f no", WORDS[2]], "fingerprint"),
+        ([], "got: "),
+    ],
+)
+def test_damaged_words_are_refused(words, lines, said):
+    with pytest.raises(DatasetDamaged, match=said):
+        words(lines)
+
+
+def test_unknown_uci_name():
+    with pytest.raises(ValueError, match="name must be one of sonar, liver, .*chess, got 'usps'"):
+        datasets.load_uci("usps")
