@@ -3411,7 +3411,7 @@ class MaximumMarginRegression(_SolvesMargin):
         W = self._cross_gram(X) * (self.alpha_ / self.lengths_)
         return W - W.mean(axis=1, keepdims=True) if self.center else W
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #0f75e45d
+# %% ../nbs/02_rkhs_4_networks.ipynb #d34a321a
 import warnings
 from numbers import Real
 
@@ -3424,7 +3424,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core import _InputKernelMixin, center_gram, graph_laplacian
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #ca1c03d5
+# %% ../nbs/02_rkhs_4_networks.ipynb #42247c0e
 class _ScoresPairs(_InputKernelMixin, BaseEstimator):
     "A score that is a symmetric bilinear form in the coordinates of two nodes, eq-nets-form."
 
@@ -3482,7 +3482,7 @@ class _ScoresPairs(_InputKernelMixin, BaseEstimator):
         "Kernel of queries with the labelled nodes."
         return self._cross_gram(X[:, self.labelled_] if self._x_is_gram() else X)
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #536f9b59
+# %% ../nbs/02_rkhs_4_networks.ipynb #a44f2c7d
 class _CompletesPairs(_ScoresPairs):
     "Scores of all pairs, and what scikit-learn asks for."
 
@@ -3544,7 +3544,7 @@ class _CompletesPairs(_ScoresPairs):
         scores = self._coordinates(X) @ self.form_ @ known.T
         return float(_areas(graph[np.ix_(y, self.nodes_[others])].ravel() > 0, _tied(scores.ravel()))[0])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #696dd22d
+# %% ../nbs/02_rkhs_4_networks.ipynb #29dfa741
 def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by alternating projections.
 
@@ -3599,7 +3599,7 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
         mean = np.bincount(groups, b + b**2 * np.einsum("ij,ij->j", U, G @ U)) / counts
         b = mean[groups]
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #0f51de79
+# %% ../nbs/02_rkhs_4_networks.ipynb #0b0cbd41
 class _FillsKernel(_CompletesPairs):
     "The kernel completed, in the coordinates of the eigenvectors."
 
@@ -3624,7 +3624,7 @@ class _FillsKernel(_CompletesPairs):
         "Eigenvectors, extended to new nodes; these have no part in the span of the small ones."
         return self._cross_gram(X) @ self._expand
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #aa0fdc0d
+# %% ../nbs/02_rkhs_4_networks.ipynb #b9c3771c
 class EMKernelCompletion(_FillsKernel):
     r"""Complete the kernel of a network by em projections.
 
@@ -3713,7 +3713,7 @@ class EMKernelCompletion(_FillsKernel):
         self.floor, self.max_iter, self.tol = floor, max_iter, tol
         self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #6a848c48
+# %% ../nbs/02_rkhs_4_networks.ipynb #25ac3bcd
 @njit(cache=True, nogil=True)
 def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
     "Ascend eq-nets-dual along each pair, row by row; S, and H = S K, change in place. Returns the sum of S."
@@ -3736,7 +3736,7 @@ def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
                         f[j] += step * (K[a, a] * K[b, j] + K[a, b] * K[a, j] + bias)
     return total
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #ed3ae5e4
+# %% ../nbs/02_rkhs_4_networks.ipynb #5b9750d0
 def _pair_objectives(K, A, S, H, total, C_pos, C_neg, bias):
     "Criterion and dual value of the pairwise machine with the coefficients S, eq-nets-primal and eq-nets-dual."
     F = K @ H + bias * total
@@ -3753,7 +3753,7 @@ def _class_prices(C, class_weight, n_links, n_others):
         raise ValueError(f"class_weight must be None or 'balanced': got {class_weight!r}.")
     return C, C
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #04093fb1
+# %% ../nbs/02_rkhs_4_networks.ipynb #ed7e5f0e
 class _SolvesPairs(_CompletesPairs):
     "The machine on pairs, solved to a gap."
 
@@ -3772,7 +3772,7 @@ class _SolvesPairs(_CompletesPairs):
         warnings.warn(f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=4)
         return S
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #8cf57c8a
+# %% ../nbs/02_rkhs_4_networks.ipynb #c1eec6d0
 class _ClassifiesPairs(_SolvesPairs):
     "The machine on pairs, as a form in kernel values."
 
@@ -3791,7 +3791,7 @@ class _ClassifiesPairs(_SolvesPairs):
         "Kernel values with the labelled nodes, and a one."
         return np.column_stack([self._queries(X), np.ones(len(X))])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #1b138c0d
+# %% ../nbs/02_rkhs_4_networks.ipynb #02368c40
 class PairwiseKernelSVM(_ClassifiesPairs):
     r"""Classify pairs of nodes by a support vector machine with the tensor product pairwise kernel.
 
@@ -3885,7 +3885,7 @@ class PairwiseKernelSVM(_ClassifiesPairs):
         self.class_weight, self.tol, self.max_iter = class_weight, tol, max_iter
         self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #cf783e03
+# %% ../nbs/02_rkhs_4_networks.ipynb #839d65a5
 @njit(cache=True, nogil=True)
 def _svm_steps(K, sign, C, tol, max_steps):
     "Dual coefficients times sign, and intercept, of a support vector machine; each step along the best of pairs."
@@ -3915,7 +3915,7 @@ def _svm_steps(K, sign, C, tol, max_steps):
     free = (alpha > 0) & (alpha < C)
     return alpha * sign, values[free].mean() if free.any() else 0.5 * (top + low), top - low
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #9286352f
+# %% ../nbs/02_rkhs_4_networks.ipynb #9017ded0
 @njit(cache=True, nogil=True)
 def _local_machines(K, A, C, balanced, tol, max_steps):
     "One machine for each node, trained on the others; a node with links to none or to all has only an intercept."
@@ -3933,7 +3933,7 @@ def _local_machines(K, A, C, balanced, tol, max_steps):
         coef[a], intercept[a], violation[a] = _svm_steps(K, sign, prices, tol, max_steps)
     return coef, intercept, violation.max()
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #265debd0
+# %% ../nbs/02_rkhs_4_networks.ipynb #3efa765b
 class _AsksNodes(_CompletesPairs):
     "Machines of the labelled nodes, and their answers extended."
 
@@ -3962,7 +3962,7 @@ class _AsksNodes(_CompletesPairs):
         "Shares and decisions of new nodes."
         return self._shares(self._queries(X))
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #52b09e0d
+# %% ../nbs/02_rkhs_4_networks.ipynb #db593f9f
 class LocalModelSVM(_AsksNodes):
     r"""Complete a network by one support vector machine a node, trained to tell its neighbours from the others.
 
@@ -4049,7 +4049,7 @@ class LocalModelSVM(_AsksNodes):
         self.class_weight, self.lam1, self.tol = class_weight, lam1, tol
         self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #12e54a08
+# %% ../nbs/02_rkhs_4_networks.ipynb #34584440
 class _ProjectsNodes(_CompletesPairs):
     "Nodes placed by centred kernel values; the score is minus the square distance."
 
@@ -4075,7 +4075,7 @@ class _ProjectsNodes(_CompletesPairs):
         "Projections of new nodes."
         return self._points(self._queries(X))
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #b6e36033
+# %% ../nbs/02_rkhs_4_networks.ipynb #37f76714
 class KernelCCALinks(_ProjectsNodes):
     r"""Complete a network by kernel canonical correlations between the inputs and the diffusion kernel.
 
@@ -4170,7 +4170,7 @@ class KernelCCALinks(_ProjectsNodes):
         U, self.correlations_, _ = np.linalg.svd(left[:, None] * (Q.T @ P) * right, full_matrices=False)
         return Q @ (U / np.sqrt(s * (s + self.lam1))[:, None])
 
-# %% ../nbs/02_rkhs_4_networks.ipynb #583c5fe3
+# %% ../nbs/02_rkhs_4_networks.ipynb #71f6ccc3
 class MetricLinks(_ProjectsNodes):
     r"""Complete a network by functions of the inputs along which links are short.
 
