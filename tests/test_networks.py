@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import LinearKernel, RBFKernel, diffusion_gram
-from okbook.rkhs import EMKernelCompletion, KernelCCALinks, LocalModelSVM, MetricLinks, PairwiseKernelSVM
+from okbook.networks import EMKernelCompletion, KernelCCALinks, LocalModelSVM, MetricLinks, PairwiseKernelSVM
 
 RBF = {"input_params": {"sigma": 0.3}, "threshold": 0.0}
 MODELS = [
