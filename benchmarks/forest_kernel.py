@@ -12,17 +12,11 @@ which the book's page on speed shows.
 """
 
 import argparse
-import csv
-import os
-import re
 import statistics
-import subprocess
-import sys
-import time
 import tracemalloc
-from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# first: it sets the number of threads before numpy is there
+from measure import in_a_process_of_its_own, peak_gigabytes, report, store, timed  # isort: skip
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,24 +26,6 @@ from sklearn.preprocessing import OneHotEncoder
 
 from okbook.datasets import DatasetNotFound, load_uci
 from okbook.forest_kernel import ForestKernel, linear_svm
-
-FIELDS = ("work", "n", "okbook", "peer", "ratio", "unit", "wanted")
-ROWS = []
-
-
-def report(work, n, okbook, peer="", ratio="", unit="s", wanted=""):
-    "Print a figure, and keep it."
-    ROWS.append(dict(zip(FIELDS, (work, n, okbook, peer, ratio, unit, wanted))))
-    shown = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in (okbook, peer, ratio)]
-    print(
-        f"{work:62s} n = {n:7d}  {shown[0]:>8s} {unit:6s} {shown[1]:>8s} {shown[2]:>6s}   wanted: {wanted}", flush=True
-    )
-
-
-def timed(function):
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
 
 
 def messages(n=4601):
@@ -139,11 +115,6 @@ def rows_and_classes(n, seed=0):
     return X, y ^ (rng.random(n) < 0.05)
 
 
-def peak_memory():
-    "Largest memory of this process so far, in GB (Linux)."
-    return int(re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1e6
-
-
 def one_size(n):
     "Train the linear machine on n rows, in this process: seconds of each step, passes, memory, accuracy."
     X, y = rows_and_classes(n)
@@ -155,7 +126,7 @@ def one_size(n):
     mapped = timed(lambda: kernel.fit_transform(X))
     Z = mapped[1]
     trained = timed(lambda: linear_svm(Z, y, C=0.1, tol=1e-3, random_state=0))
-    machine, peak = trained[1], peak_memory()
+    machine, peak = trained[1], peak_gigabytes()
     X_new, y_new = rows_and_classes(20_000, seed=1)
     right = np.mean((kernel.transform(X_new) @ machine.coef + machine.intercept > 0) == y_new)
     print(forest[0], mapped[0], trained[0], machine.n_epochs, peak, right, grown.score(X_new, y_new))
@@ -164,9 +135,8 @@ def one_size(n):
 def million(sizes):
     "Seconds against n, where a Gram matrix of a million rows would take 8 TB in double precision."
     for n in sizes:
-        command = [sys.executable, __file__, "--one-size", str(n)]
-        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        forest, mapped, trained, passes, peak, right, vote = map(float, out.split())
+        figures = in_a_process_of_its_own(__file__, "--one-size", str(n))
+        forest, mapped, trained, passes, peak, right, vote = figures
         report("linear: forest of 100 trees, each on 20,000 rows at most", n, forest)
         report("linear: leaf map", n, mapped)
         report("linear: training to a duality gap of 0.001", n, trained)
@@ -188,7 +158,4 @@ if __name__ == "__main__":
         grams(args.rounds)
         million(args.sizes)
         if args.store:
-            with open(Path(__file__).with_suffix(".csv"), "w", newline="") as file:
-                writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(ROWS)
+            store(__file__)
