@@ -749,7 +749,7 @@ class KernelCCALinks(_ProjectsNodes):
     >>> from okbook.networks import KernelCCALinks
     >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
     >>> A = np.kron(np.eye(2), 1 - np.eye(3))
-    >>> KernelCCALinks(n_components=1, threshold=-1.0).fit(X, A).predict([[0.15], [4.9]], X).astype(int)
+    >>> KernelCCALinks(n_components=1, threshold=-0.1).fit(X, A).predict([[0.15], [4.9]], X).astype(int)
     array([[1, 1, 1, 0, 0, 0],
            [0, 0, 0, 1, 1, 1]])
     """
