@@ -233,7 +233,7 @@ def sample_network(density, graph=0, stretch=1.0, sigma=None):
         X = X / X.std(axis=0)
     return Network(A, X, beta, informative_sigma(X) if sigma is None else sigma)
 
-# %% ../../nbs/21_synthetic_networks.ipynb #cbcda3be
+# %% ../../nbs/21_synthetic_networks.ipynb #679dca27
 GRIDS = {
     "lam1_grid": (1e-3, 1e-2, 1e-1, 1e0, 1e1),
     "lam2_grid": (0.0, 1e-3, 1e-2, 1e-1, 1e0, 1e1),
@@ -241,7 +241,7 @@ GRIDS = {
     "beta2_grid": (1e-4, 1e-3, 1e-2, 1e-1),
 }
 
-
+# %% ../../nbs/21_synthetic_networks.ipynb #3f565943
 @dataclass(frozen=True)
 class Setting:
     """A method: how networks are sampled, how the search is made, and what is done with what it finds.
@@ -320,7 +320,7 @@ class Setting:
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
         return LinkPredictorCV(template, **grids, criterion=self.select, pairs=self.pairs, warm_start=True)
 
-# %% ../../nbs/21_synthetic_networks.ipynb #0688aa64
+# %% ../../nbs/21_synthetic_networks.ipynb #38d38d38
 def draw_labelled(rate, draw):
     """Draw the labelled nodes.
 
@@ -348,7 +348,7 @@ def draw_labelled(rate, draw):
     """
     return labelled_draws(N_NODES, int(rate) / 100, 1, random_state=draw)[0][0]
 
-
+# %% ../../nbs/21_synthetic_networks.ipynb #788dfafc
 AREAS = {"auc-roc": roc_auc, "auc-pr": pr_auc}
 
 
@@ -387,7 +387,7 @@ def link_area(area, A, embedding, labelled, kind="any"):
     """
     return AREAS[area](A, embedding @ embedding.T, node_pairs(len(A), labelled, kind))
 
-# %% ../../nbs/21_synthetic_networks.ipynb #5455c7e2
+# %% ../../nbs/21_synthetic_networks.ipynb #b7520497
 @lru_cache(maxsize=4)
 def _searching(setting, density, graph):
     return setting.predictor(setting.network(density, graph))  # keeps its eigendecompositions from draw to draw
@@ -413,7 +413,7 @@ def _shared_grids(setting, density, rate):
     best = np.nanargmax(np.nanmean([result[f"mean_test_{setting.select}"] for result in results], axis=0))
     return {f"{name}_grid": (results[0][f"param_{name}"][best],) for name in ("lam1", "lam2", "beta", "beta2")}
 
-
+# %% ../../nbs/21_synthetic_networks.ipynb #5d0ef5d8
 def compute_setting(setting, column, draw, kind="any"):
     """Compute one area of a setting.
 
@@ -515,7 +515,7 @@ def sign_flip_test(differences):
     signs = 1 - 2 * (np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1)
     return float(np.mean(signs @ d >= d.sum() - 1e-12 * np.abs(d).sum()))
 
-# %% ../../nbs/21_synthetic_networks.ipynb #04b1af34
+# %% ../../nbs/21_synthetic_networks.ipynb #cd083fc9
 _WIDE, _DIFFUSED = Setting(), Setting(beta2_grid=GRIDS["beta_grid"])
 VARIANTS = {
     "semi-supervised, beta2 on the grid of beta": (_DIFFUSED, RATES),
@@ -541,7 +541,7 @@ for _name, _changed in {
         f"semi-supervised, beta2 on the grid of beta, {_name}": (replace(_DIFFUSED, **_changed), ("5",)),
     }
 
-
+# %% ../../nbs/21_synthetic_networks.ipynb #44dc9f79
 def compute_variant(row, column, repeat, seed):
     """Compute a cell of ``rrsn-figure1-sensitivity``.
 
