@@ -257,7 +257,7 @@ class EMKernelCompletion(_FillsKernel):
     tol : float, default=1e-4
         Stops when a round lowers the divergence by less than this for each labelled node.
     threshold : {"f1", "balanced"} or float, default="f1"
-        The threshold, or the rule by which :func:`choose_threshold` chooses it.
+        The threshold, or the rule by which :func:`~okbook.rkhs.choose_threshold` chooses it.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
     graph : array-like or sparse matrix of shape (N, N), optional
@@ -274,13 +274,13 @@ class EMKernelCompletion(_FillsKernel):
     n_iter_ : int
         Number of rounds.
     labelled_, nodes_, adjacency_ : ndarray
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     node_coordinates_ : ndarray of shape (N, N)
         Eigenvectors, a row for each node of ``fit``.
     form_ : ndarray of shape (N, N)
         The completed kernel in their coordinates.
     threshold_, cv_curves_ : float, list of Bunch
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     input_kernel_, X_ : Kernel, ndarray
         The fitted input kernel and all nodes; None if precomputed.
     n_features_in_ : int
@@ -288,7 +288,7 @@ class EMKernelCompletion(_FillsKernel):
 
     See Also
     --------
-    LinkPredictor : Learns the way from inputs to the feature space.
+    okbook.rkhs.LinkPredictor : Learns the way from inputs to the feature space.
 
     Notes
     -----
@@ -425,7 +425,7 @@ class PairwiseKernelSVM(_ClassifiesPairs):
     max_iter : int, default=200
         At most so many visits to all pairs.
     threshold : {"f1", "balanced"} or float, default=0.0
-        The threshold, or the rule by which :func:`choose_threshold` chooses it.
+        The threshold, or the rule by which :func:`~okbook.rkhs.choose_threshold` chooses it.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
     graph : array-like or sparse matrix of shape (N, N), optional
@@ -446,13 +446,13 @@ class PairwiseKernelSVM(_ClassifiesPairs):
     n_iter_ : int
         Number of visits to all pairs.
     labelled_, nodes_, adjacency_ : ndarray
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     node_coordinates_ : ndarray of shape (N, l + 1)
         Kernel values of the nodes of ``fit`` with the labelled ones, and a one.
     form_ : ndarray of shape (l + 1, l + 1)
         The coefficients and the constant.
     threshold_, cv_curves_ : float, list of Bunch
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     input_kernel_, X_ : Kernel, ndarray
         The fitted input kernel and the labelled nodes; None if precomputed.
     n_features_in_ : int
@@ -595,7 +595,7 @@ class LocalModelSVM(_AsksNodes):
     tol : float, default=1e-3
         Largest violation of the conditions of optimality.
     threshold : {"f1", "balanced"} or float, default=0.0
-        The threshold, or the rule by which :func:`choose_threshold` chooses it.
+        The threshold, or the rule by which :func:`~okbook.rkhs.choose_threshold` chooses it.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
     graph : array-like or sparse matrix of shape (N, N), optional
@@ -610,14 +610,14 @@ class LocalModelSVM(_AsksNodes):
     intercept_ : ndarray of shape (l,)
         Their intercepts.
     labelled_, nodes_, adjacency_ : ndarray
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     node_coordinates_ : ndarray of shape (N, 2 l)
         For each node of ``fit`` the share that each labelled node has in it, and the decisions of all machines: the
         last l columns alone are the published scores of pairs of a labelled and a new node.
     form_ : ndarray of shape (2 l, 2 l)
         Exchanges the two.
     threshold_, cv_curves_ : float, list of Bunch
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     input_kernel_, X_ : Kernel, ndarray
         The fitted input kernel and the labelled nodes; None if precomputed.
     n_features_in_ : int
@@ -708,7 +708,7 @@ class KernelCCALinks(_ProjectsNodes):
     lam2 : float, default=0.1
         Penalty on functions in the feature space of the network, positive.
     threshold : {"f1", "balanced"} or float, default="f1"
-        The threshold, or the rule by which :func:`choose_threshold` chooses it.
+        The threshold, or the rule by which :func:`~okbook.rkhs.choose_threshold` chooses it.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
     graph : array-like or sparse matrix of shape (N, N), optional
@@ -723,13 +723,13 @@ class KernelCCALinks(_ProjectsNodes):
     coef_ : ndarray of shape (l, d)
         Coefficients of the functions of the inputs.
     labelled_, nodes_, adjacency_ : ndarray
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     node_coordinates_ : ndarray of shape (N, d + 2)
         Points, their squares, and a one.
     form_ : ndarray of shape (d + 2, d + 2)
         Minus the square distance in these coordinates.
     threshold_, cv_curves_ : float, list of Bunch
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     input_kernel_, X_ : Kernel, ndarray
         The fitted input kernel and the labelled nodes; None if precomputed.
     n_features_in_ : int
@@ -799,7 +799,7 @@ class MetricLinks(_ProjectsNodes):
     lam1 : float, default=1.0
         Penalty on the norm of a function, positive.
     threshold : {"f1", "balanced"} or float, default="f1"
-        The threshold, or the rule by which :func:`choose_threshold` chooses it.
+        The threshold, or the rule by which :func:`~okbook.rkhs.choose_threshold` chooses it.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
     graph : array-like or sparse matrix of shape (N, N), optional
@@ -814,13 +814,13 @@ class MetricLinks(_ProjectsNodes):
     coef_ : ndarray of shape (l, d)
         Coefficients of the functions.
     labelled_, nodes_, adjacency_ : ndarray
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     node_coordinates_ : ndarray of shape (N, d + 2)
         Points, their squares, and a one.
     form_ : ndarray of shape (d + 2, d + 2)
         Minus the square distance in these coordinates.
     threshold_, cv_curves_ : float, list of Bunch
-        As in :class:`LinkPredictor`.
+        As in :class:`~okbook.rkhs.LinkPredictor`.
     input_kernel_, X_ : Kernel, ndarray
         The fitted input kernel and the labelled nodes; None if precomputed.
     n_features_in_ : int

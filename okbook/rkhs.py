@@ -2030,7 +2030,7 @@ class _DrawsCurves(_CompletesNetworks):
             The true adjacency of these nodes.
         mask : array-like of bool of shape (q, q), optional
             The pairs that count, symmetric. By default all pairs, and of the nodes of ``fit`` all that are not both
-            labelled: see :func:`node_pairs`.
+            labelled: see :func:`okbook.rkhs.node_pairs`.
 
         Returns
         -------
