@@ -85,7 +85,7 @@ def kernel_entropy(K, n_bins=100):
     >>> import numpy as np
     >>> from okbook.labs.rrsn_networks import kernel_entropy
     >>> K = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
-    >>> round(kernel_entropy(K), 4), round(np.log(3) - np.log(2) * 2 / 3, 4)
+    >>> round(kernel_entropy(K), 4), round(float(np.log(3) - np.log(2) * 2 / 3), 4)
     (0.6365, 0.6365)
     """
     values = normalize_gram(K)[np.triu_indices(len(K), 1)]
