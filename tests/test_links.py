@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
+from toy_network import block, network
 
 from okbook.core import OutputKernelKNN, RBFKernel
 from okbook.rkhs import (
@@ -28,20 +29,6 @@ from okbook.rkhs import (
 )
 from okbook.rkhs import _areas as areas
 from okbook.trees import OutputKernelExtraTrees
-
-
-def network(seed=0, n=60, n_labelled=25, reach=0.25):
-    "Points of the unit square, linked when they are near; some of them labelled, in no order."
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, 2))
-    near = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / (2 * reach**2))
-    A = np.triu(rng.random((n, n)) < 0.7 * near**2, 1)
-    return X, (A + A.T).astype(float), rng.permutation(n)[:n_labelled]
-
-
-def block(A, nodes):
-    return A[np.ix_(nodes, nodes)]
-
 
 RBF = {"input_params": {"sigma": 0.3}}
 SEMI = SemiSupervisedOutputKernelRidge(lam1=0.1, lam2=0.05, **RBF)

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,10 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from toy_network import block
+from toy_network import network as toy_network
 
 from okbook.core import LinearKernel, RBFKernel, diffusion_gram
 from okbook.networks import EMKernelCompletion, KernelCCALinks, LocalModelSVM, MetricLinks, PairwiseKernelSVM
 
+network = partial(toy_network, n=40)
 RBF = {"input_params": {"sigma": 0.3}, "threshold": 0.0}
 MODELS = [
     EMKernelCompletion(**RBF),
@@ -27,19 +31,6 @@ MODELS = [
     MetricLinks(n_components=4, **RBF),
 ]
 each_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
-
-
-def network(seed=0, n=40, n_labelled=25, reach=0.25):
-    "Points of the unit square, linked when they are near; some of them labelled, in no order."
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, 2))
-    near = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / (2 * reach**2))
-    A = np.triu(rng.random((n, n)) < 0.7 * near**2, 1)
-    return X, (A + A.T).astype(float), rng.permutation(n)[:n_labelled]
-
-
-def block(A, nodes):
-    return A[np.ix_(nodes, nodes)]
 
 
 # The interface
