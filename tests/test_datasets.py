@@ -337,3 +337,199 @@ def test_damaged_words_are_refused(words, lines, said):
 def test_unknown_uci_name():
     with pytest.raises(ValueError, match="name must be one of sonar, liver, .*chess, got 'usps'"):
         datasets.load_uci("usps")
+
+
+# Networks and proteins: what is counted here was counted on the files by hand, apart from the package.
+
+
+def rows_of(name, file):
+    "The fields of a text file of a dataset, its header first."
+    path = datasets._find(name, file)
+    lines = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode().splitlines()
+    return [line.split("," if ".csv" in file else "\t") for line in lines]
+
+
+INPUT_FILES = {
+    "expression": ("expression_spellman77.csv.gz", 77),
+    "expression_eisen": ("expression_eisen79.csv.gz", 79),
+    "localisation": ("localisation23.csv.gz", 23),
+    "phylogenetic": ("phylogenetic_fungi32.csv.gz", 32),
+    "phylogenetic_pavlidis": ("phylogenetic_pavlidis24.csv.gz", 24),
+}
+
+
+@pytest.mark.parametrize("name, n, n_edges, rows", [("yeast_enzyme", 625, 2896, 401), ("yeast_ppi", 984, 2438, 555)])
+def test_networks_of_yeast(name, n, n_edges, rows, require_dataset):
+    require_dataset(name)
+    network = getattr(datasets, f"load_{name}")()
+    assert network.adjacency.dtype == np.uint8 and network.adjacency.shape == (n, n)
+    assert network.adjacency.sum() == 2 * n_edges and not network.adjacency.diagonal().any()
+    np.testing.assert_array_equal(network.adjacency, network.adjacency.T, strict=True)
+    assert len(set(network.nodes)) == len(network.genes) == n and network.adjacency.any(axis=1).all()
+    edges = {(network.nodes[i], network.nodes[j]) for i, j in zip(*np.nonzero(np.triu(network.adjacency)), strict=True)}
+    assert edges == {tuple(row[:2]) for row in rows_of(name, "edges.tsv.gz")[1:]}
+    complete = np.ones(n, bool)
+    for key, (file, p) in INPUT_FILES.items():
+        header, *lines = rows_of(name, file)
+        values = {line[0]: [float(cell or "nan") for cell in line[1:]] for line in lines}
+        assert network.input_names[key] == header[1:] and network.inputs[key].shape == (n, p)
+        for node, row in zip(network.nodes, network.inputs[key], strict=True):
+            np.testing.assert_array_equal(row, values.get(node, np.full(p, np.nan)))
+        complete &= ~np.isnan(network.inputs[key]).all(axis=1)
+    assert complete.sum() == rows
+    assert f"**{name}**" in network.DESCR and "SUBSTITUTE" in network.DESCR and len(network.fingerprint) == 16
+
+
+def test_what_is_known_of_the_nodes(require_dataset):
+    require_dataset("yeast_enzyme", "yeast_ppi")
+    enzymes, proteins = datasets.load_yeast_enzyme(), datasets.load_yeast_ppi()
+    assert dict(zip(enzymes.nodes, enzymes.genes, strict=True))["YAL038W"] == "CDC19"
+    assert dict(zip(enzymes.nodes, enzymes.pathways, strict=True))["YAL038W"] == "Glycolysis / gluconeogenesis"
+    assert dict(zip(proteins.nodes, proteins.genes, strict=True))["YAL003W"] == "EFB1"
+    assert all(gene and gene == gene.upper() for gene in proteins.genes)
+    assert set(proteins.classes) == {*datasets.MIPS_CLASSES, ""} and (proteins.classes == "").sum() == 10
+
+
+@pytest.mark.parametrize("nodes, n, n_edges", [("words", 1458, 2933), ("1999", 1394, 2745)])
+def test_nips_coauthors(nodes, n, n_edges, require_dataset):
+    require_dataset("nips_coauthors")
+    bunch = datasets.load_nips_coauthors(nodes)
+    assert bunch.adjacency.shape == (n, n) and bunch.adjacency.nnz == 2 * n_edges and bunch.adjacency.dtype == np.uint8
+    assert (bunch.adjacency != bunch.adjacency.T).nnz == 0 and bunch.adjacency.diagonal().sum() == 0
+    assert bunch.counts.shape == (n, 14036) and bunch.counts.sum(axis=1).min() > 0 and len(set(bunch.nodes)) == n
+    assert len(bunch.words) == 14036 and (bunch.counts.sum(axis=0) == 0).sum() >= 387
+    names = np.array([row[1] for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]])
+    place = {name: i for i, name in enumerate(bunch.nodes)}
+    years, edges = bunch.first_year.toarray(), bunch.adjacency.toarray()
+    for first, second, _, year in rows_of("nips_coauthors", "edges.tsv.gz")[1:]:
+        i, j = place.get(names[int(first)]), place.get(names[int(second)])
+        if i is not None and j is not None:
+            assert years[i, j] == years[j, i] == int(year)
+            assert edges[i, j] == (nodes == "words" or int(year) <= 1999)
+    assert nodes == "1999" or bunch.first_year.nnz == bunch.adjacency.nnz
+
+
+def test_networks_of_coauthors_have_the_published_size(require_dataset):
+    "RRSN, section 6.4: 2865 authors, 2026 with at least two links, density 0.002."
+    require_dataset("nips_coauthors")
+    year = datasets._author_matrices(
+        **{part: datasets.read_part("nips_coauthors", part) for part in ("authors", "edges", "words", "counts")}
+    )[1]
+    kept = np.flatnonzero(np.diff(year.indptr) >= 2)
+    assert year.shape == (2865, 2865) and year.nnz == 2 * 4733 and len(kept) == 2026
+    assert year[kept][:, kept].nnz == 2 * 4191
+    assert np.diff(year.indptr).tolist() == [int(row[4]) for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]]
+    early = year.copy()
+    early.data[early.data > 1999] = 0
+    early.eliminate_zeros()
+    assert early.nnz == 2 * 3131
+
+
+PROTEINS = {
+    "psortPos": ([194, 103, 61, 183], ["Cytoplasmic", "CytoplasmicMembrane", "Cellwall", "Extracellular"], 541),
+    "psortNeg_like": (
+        [278, 309, 276, 391, 190],
+        ["Cytoplasmic", "CytoplasmicMembrane", "Periplasmic", "OuterMembrane", "Extracellular"],
+        777,
+    ),
+    "plant_like": ([141, 368, 269, 162], ["Chloroplast", "Mitochondrion", "SecretoryPathway", "Other"], 0),
+}
+
+
+@pytest.mark.parametrize("name", PROTEINS)
+def test_proteins(name, require_dataset):
+    require_dataset(name)
+    bunch = datasets.load_proteins(name)
+    counts, classes, originals = PROTEINS[name]
+    n = sum(counts)
+    assert np.bincount(bunch.target).tolist() == counts and bunch.target_names == classes
+    assert (bunch.source == "psortb2").sum() == originals and len(set(bunch.ids)) == n
+    rows = rows_of(name, "proteins.tsv")[1:]
+    assert [row[4] for row in rows] == bunch.sequences.tolist() and [row[0] for row in rows] == bunch.ids.tolist()
+    assert [row[2] for row in rows] == [classes[code] for code in bunch.target]
+    assert bunch.neglog10_evalues.shape == (n, n) and bunch.genome_bits.shape == (n, 68) == (
+        n,
+        len(bunch.genome_taxids),
+    )
+    assert bunch.neglog10_evalues.min() == -2 and bunch.neglog10_evalues.max() <= 180 and bunch.genome_bits.min() == 0
+    assert set(datasets.check(name)) == {"proteins", "blast"} and f"**{name}**" in bunch.DESCR
+
+
+DERIVED = ("yeast_enzyme", "yeast_ppi", "nips_coauthors", *PROTEINS)
+LOADERS = {
+    "yeast_enzyme": datasets.load_yeast_enzyme,
+    "yeast_ppi": datasets.load_yeast_ppi,
+    "nips_coauthors": datasets.load_nips_coauthors,
+} | {name: (lambda name=name: datasets.load_proteins(name)) for name in PROTEINS}
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_missing_derived_set_names_its_sources(name, tmp_path, monkeypatch):
+    "There is no address to download from: the error says so, and nothing is asked of the network."
+    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
+    monkeypatch.delenv("OKBOOK_OFFLINE", raising=False)
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
+    monkeypatch.setattr(datasets, "_download", lambda *_: pytest.fail("a download was tried"))
+    with pytest.raises(DatasetNotFound) as caught:
+        LOADERS[name]()
+    file = next(iter(datasets.REGISTRY[name]["files"]))
+    for said in (
+        f"'{name}'",
+        "derived for this book",
+        "https://",
+        f"description('{name}')",
+        str(tmp_path / name / file),
+    ):
+        assert said in str(caught.value)
+    assert not datasets.available(name)
+
+
+FILES = [(name, file) for name in DERIVED for file in datasets.REGISTRY[name]["files"]]
+FAULTS = [(*file, damage) for file in FILES for damage in ("cut", "page", "cell")]
+
+
+@pytest.mark.parametrize(  # an archive has check sums of its own: no cell of it can change unnoticed
+    "name, file, damage", [fault for fault in FAULTS if not (fault[1].endswith("npz") and fault[2] == "cell")]
+)
+def test_damaged_derived_file_is_refused(name, file, damage, require_dataset, tmp_path, monkeypatch):
+    require_dataset(name)
+    whole = datasets._find(name, file).read_bytes()
+    if damage == "cell":
+        text = gzip.decompress(whole) if file.endswith("gz") else whole
+        last = text.rstrip()[-1:]
+        whole = text.rstrip()[:-1] + (b"1" if last == b"0" else b"0") + b"\n"
+        whole = gzip.compress(whole) if file.endswith("gz") else whole
+    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
+    (tmp_path / name).mkdir()
+    (tmp_path / name / file).write_bytes(
+        {"cut": whole[: len(whole) // 2], "page": b"<html>404</html>", "cell": whole}[damage]
+    )
+    part = next(part for part, e in datasets.REGISTRY[name]["parts"].items() if e["file"] == file)
+    with pytest.raises(DatasetDamaged, match=f"'{name}' is damaged: .*{file}: expected"):
+        datasets.read_part(name, part)
+
+
+def test_unknown_networks_and_proteins():
+    with pytest.raises(ValueError, match="nodes must be 'words' or '1999', got '2003'"):
+        datasets.load_nips_coauthors("2003")
+    with pytest.raises(ValueError, match="name must be one of psortPos, psortNeg_like, plant_like, got 'psortNeg'"):
+        datasets.load_proteins("psortNeg")
+
+
+def test_counts_are_papers_times_words(require_dataset):
+    "The words of an author are those of his papers, where the files with the papers are at hand too."
+    require_dataset("nips_coauthors")
+    from scipy.sparse import csr_array, load_npz
+
+    if not all(datasets._find("nips_coauthors", f) for f in ("docs.tsv.gz", "doc_word_counts_1987_1999.npz")):
+        pytest.skip("no papers")
+    papers = rows_of("nips_coauthors", "docs.tsv.gz")[1:]
+    pairs = [(int(author), int(row[0])) for row in papers for author in row[3].split() if int(row[2]) <= 1999]
+    ends = tuple(zip(*pairs, strict=True))
+    incidence = csr_array((np.ones(len(pairs), int), ends), shape=(2865, 1740))
+    words = load_npz(datasets._find("nips_coauthors", "doc_word_counts_1987_1999.npz"))
+    expected = incidence @ csr_array(words)
+    bunch = datasets.load_nips_coauthors("words")
+    names = [row[1] for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]]
+    assert (expected[[names.index(name) for name in bunch.nodes]] != bunch.counts).nnz == 0
