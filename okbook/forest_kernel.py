@@ -20,8 +20,10 @@ from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
+from sklearn.tree._tree import Tree
 from sklearn.utils import (
     Bunch,
     _safe_indexing,
@@ -98,7 +100,8 @@ def _nodes(forest, X):
     """Number of the node that each input ends in, of shape (n, n_trees)."""
     if hasattr(forest, "apply"):
         return np.asarray(forest.apply(X), dtype=np.intp).reshape(_num_samples(X), -1)
-    members, columns = _trees(forest)  # bagging
+    members, columns = _trees(forest)  # bagging, boosting
+    columns = columns or [slice(None)] * len(members)
     X = check_array(X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=False)
     return np.stack([tree.apply(X[:, chosen]) for tree, chosen in zip(members, columns)], axis=1)
 
@@ -259,6 +262,73 @@ class _ForestSeen(_ForestGiven):
             )
         return inside
 
+# %% ../nbs/03_forest_kernel.ipynb #fa110001
+@njit(cache=True, nogil=True)
+def _fall(columns, begin, end, feature, threshold, left, right, missing_left, first, found):
+    """Let rows begin to end fall through a tree together; found becomes the number of the leaf of each."""
+    rows, aside = np.arange(begin, end).astype(np.uint32), np.empty(end - begin, np.uint32)
+    stack, top = np.empty((len(left) + 1, 3), np.int64), 1
+    stack[0] = 0, 0, end - begin
+    while top > 0:
+        top -= 1
+        node, start, stop = stack[top]
+        if left[node] < 0:
+            for k in range(start, stop):
+                found[rows[k]] = first[node]
+            continue
+        x, cut, low, high = columns[feature[node]], threshold[node], start, 0
+        if missing_left[node]:
+            for k in range(start, stop):
+                goes_left = not x[rows[k]] > cut
+                rows[low] = aside[high] = rows[k]
+                low += goes_left
+                high += not goes_left
+        else:
+            for k in range(start, stop):
+                goes_left = x[rows[k]] <= cut
+                rows[low] = aside[high] = rows[k]
+                low += goes_left
+                high += not goes_left
+        rows[low:stop] = aside[:high]
+        if low < stop:
+            stack[top] = right[node], low, stop
+            top += 1
+        if start < low:
+            stack[top] = left[node], start, low
+            top += 1
+
+# %% ../nbs/03_forest_kernel.ipynb #fa110003
+def _fall_all(columns, members, shapes, leaves):
+    """Let all rows fall through some trees, a few thousand rows at a time."""
+    for member, shape, found in zip(members, shapes, leaves):
+        t = member.tree_
+        arrays = t.feature, t.threshold, t.children_left, t.children_right, t.missing_go_to_left
+        for rows in gen_batches(len(found), 4096):
+            _fall(columns, rows.start, rows.stop, *arrays, shape.first, found)
+
+
+def _falls(forest, X):
+    """Whether the arrays of the trees tell all: those of scikit-learn, all columns for each, inputs that are dense."""
+    members = getattr(forest, "estimators_", [forest])
+    known = isinstance(members, list) and all(isinstance(getattr(tree, "tree_", None), Tree) for tree in members)
+    return known and not sp.issparse(X) and not hasattr(forest, "estimators_features_")
+
+
+def _leaves_below(forest, shapes, X, leaves, n_jobs):
+    """Write the number of the leaf that each input ends in, of shape (n_trees, n)."""
+    if not _falls(forest, X):
+        for found, shape, nodes in zip(leaves, shapes, _nodes(forest, X).T):
+            found[:] = shape.first[nodes]
+        return
+    members, _ = _trees(forest)
+    missing = "allow-nan" if get_tags(members[0]).input_tags.allow_nan else True
+    judge = forest.estimator if isinstance(forest, FrozenEstimator) else forest
+    X = validate_data(judge, X, dtype=np.float32, ensure_all_finite=missing, reset=False)
+    columns = np.ascontiguousarray(X.T)
+    Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_fall_all)(columns, members[some], shapes[some], leaves[some]) for some in gen_batches(len(members), 16)
+    )
+
 # %% ../nbs/03_forest_kernel.ipynb #5b1be08c
 class _ForestLeaves(_ForestSeen):
     """The part that asks for leaves."""
@@ -268,9 +338,8 @@ class _ForestLeaves(_ForestSeen):
         n = X.shape[0]
         leaves = np.empty((len(self._shapes), n), dtype=np.uint16 if self._blank < 2**16 else np.uint32)
         for rows in gen_batches(n, 2**16):
-            nodes = _nodes(self.forest_, X if n <= 2**16 else _safe_indexing(X, rows))
-            for t, shape in enumerate(self._shapes):
-                leaves[t, rows] = shape.first[nodes[:, t]]
+            some = X if n <= 2**16 else _safe_indexing(X, rows)
+            _leaves_below(self.forest_, self._shapes, some, leaves[:, rows], self.n_jobs)
         return leaves
 
     def _leaves_of(self, X):
@@ -584,7 +653,7 @@ class ForestKernel(_ForestMap, auto_wrap_output_keys=None):
     tree_weights : array-like of shape (n_trees,), optional
         The weights :math:`v_t`, not negative; 1 by default.
     n_jobs : int, optional
-        Number of threads for the Gram matrix, and of the default forest.
+        Number of threads that find the leaves, fill the Gram matrix and grow the default forest.
     random_state : int, RandomState or None, default=None
         Seed of the default forest; a forest that is given has its own.
 

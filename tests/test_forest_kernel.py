@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_moons
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -50,6 +51,7 @@ FORESTS = {
     "embedding": RandomTreesEmbedding(7, max_depth=4, random_state=0),
     "bagging": BaggingClassifier(DecisionTreeClassifier(max_depth=3), 7, max_features=2, random_state=0),
     "boosting": GradientBoostingRegressor(n_estimators=7, random_state=0),
+    "AdaBoost": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=7, random_state=0),
     "one tree": DecisionTreeClassifier(max_depth=4, random_state=0),
     "output kernel": OutputKernelRandomForest("dirac", n_estimators=7, min_samples_leaf=3, random_state=0),
 }
@@ -121,6 +123,48 @@ def test_gram_and_feature_map_by_a_double_loop(data, name, ancestor):
     assert is_psd(slow)
     if ancestor is None:
         assert_array_equal(kernel.n_leaves_, [np.sum(m.tree_.children_left < 0) for m in members_of(kernel.forest_)])
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_fall_together_end_where_apply_says(seed, holes):
+    "The threaded fall through a forest is scikit-learn's apply, missing values, ties and infinite depth included."
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(300, 6)), rng.integers(1, 4)).astype(rng.choice([np.float32, np.float64]))
+    y = rng.integers(0, 3, 300)
+    queries = np.round(rng.normal(size=(9001, 6)), 2)  # more than two blocks, and not a multiple
+    queries[::7, 2] = np.float32(X[0, 2])  # on a threshold, or close to one
+    for data in (X, queries):
+        data[rng.random(data.shape) < holes] = np.nan
+    forests = [
+        RandomForestClassifier(19, random_state=seed),
+        RandomForestRegressor(19, max_leaf_nodes=9, random_state=seed),
+        ExtraTreesClassifier(19, min_samples_leaf=3, random_state=seed),
+        ExtraTreesRegressor(17, max_depth=1, random_state=seed),
+        DecisionTreeClassifier(random_state=seed),
+        DecisionTreeClassifier(max_depth=1, min_samples_leaf=200),  # a root, and nothing below
+        RandomTreesEmbedding(19, random_state=seed),
+    ]
+    for forest in forests:
+        forest = forest.fit(X, y)
+        assert module._falls(forest, queries) and not module._falls(forest, sp.csr_array(queries))
+        shapes = [module._shape(tree, None) for tree in members_of(forest)]
+        for given in (X, queries, queries[:1], pd.DataFrame(queries), np.asfortranarray(queries)):
+            expected = forest.apply(np.asarray(given)).reshape(len(given), -1)
+            for n_jobs in (1, 2):
+                found = np.empty((len(shapes), len(given)), dtype=np.uint16)
+                module._leaves_below(forest, shapes, given, found, n_jobs)
+                nodes = [shape.leaf[numbers] for shape, numbers in zip(shapes, found)]
+                assert_array_equal(np.transpose(nodes), expected)
+
+
+def test_the_forest_judges_what_falls_through_it(data):
+    X, y = data
+    endless = np.where(np.arange(5) == 2, np.inf, X)
+    for forest in (RandomForestClassifier(3), RandomTreesEmbedding(3), DecisionTreeClassifier()):
+        for given in (forest, FrozenEstimator(clone(forest).fit(X, y))):
+            with pytest.raises(ValueError, match="contains infinity"):
+                ForestKernel(given).fit(X, y).transform(endless)
 
 
 @pytest.mark.parametrize("ancestor", ANCESTORS)
