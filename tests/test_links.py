@@ -496,7 +496,7 @@ def test_bad_labelled_nodes(labelled, message):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (LinkPredictor(beta=-1.0), "beta, the time of diffusion"),
+        (LinkPredictor(beta=-1.0), "beta must be a number that is not negative"),
         (LinkPredictor(threshold="recall"), "'f1', 'balanced' or a number"),
         (LinkPredictor(threshold=True), "'f1', 'balanced' or a number"),
         (LinkPredictor(cv=26), "cv must be from 2 to the number of labelled nodes, n_samples=25"),
@@ -506,7 +506,7 @@ def test_bad_labelled_nodes(labelled, message):
         (LinkPredictorCV(lam1_grid=[0.0]), "lam1"),
         (LinkPredictorCV(lam2_grid=[-1.0]), "lam2"),
         (LinkPredictorCV(beta_grid=[]), "beta_grid must not be empty"),
-        (LinkPredictorCV(beta_grid=[-1.0]), "beta, the time of diffusion"),
+        (LinkPredictorCV(beta_grid=[-1.0]), "beta must be a number that is not negative"),
     ],
 )
 def test_bad_parameters(model, message):

@@ -19,7 +19,7 @@ from toy_network import block
 from toy_network import network as toy_network
 
 from okbook.core import LinearKernel, RBFKernel, diffusion_gram
-from okbook.networks import EMKernelCompletion, KernelCCALinks, LocalModelSVM, MetricLinks, PairwiseKernelSVM
+from okbook.rkhs import EMKernelCompletion, KernelCCALinks, LocalModelSVM, MetricLinks, PairwiseKernelSVM
 
 network = partial(toy_network, n=40)
 RBF = {"input_params": {"sigma": 0.3}, "threshold": 0.0}
@@ -91,10 +91,13 @@ def test_grid_search_over_node_numbers(model):
     numbered = clone(model).set_params(graph=A)
     (train, test), nodes = next(iter(KFold(3).split(X))), np.arange(40)
     alone = clone(model).fit(X, block(A, train), train)
-    S = alone.score_pairs()[np.ix_(test, train)]
+    S, above = alone.score_pairs(), np.triu_indices(len(test), 1)
+    one, both = S[np.ix_(test, train)], block(S, test)
     if isinstance(model, EMKernelCompletion):  # in a search it has not seen the test nodes
-        S = clone(model).fit(X[train], block(A, train)).score_pairs(None, X[test]).T
-    expected = roc_auc_score(A[np.ix_(test, train)].ravel(), S.ravel())
+        alone = clone(model).fit(X[train], block(A, train))
+        one, both = alone.score_pairs(None, X[test]).T, alone.score_pairs(X[test])
+    truth = np.r_[A[np.ix_(test, train)].ravel(), block(A, test)[above]]
+    expected = roc_auc_score(truth, np.r_[one.ravel(), both[above]])
     assert_allclose(cross_val_score(numbered, X, nodes, cv=[(train, test)]), [expected], atol=1e-9)
     search = GridSearchCV(numbered, {"input_params": [{"sigma": 0.2}, {"sigma": 0.5}]}, cv=3, error_score="raise")
     assert 0.5 < search.fit(X, nodes).best_score_ <= 1.0
@@ -251,7 +254,7 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (EMKernelCompletion(beta=-1.0), "beta, the time of diffusion"),
+        (EMKernelCompletion(beta=-1.0), "beta must be a number that is not negative"),
         (EMKernelCompletion(floor=0.0), "floor must be a positive number"),
         (EMKernelCompletion(cv=26), "cv must be from 2 to the number of labelled nodes"),
         (PairwiseKernelSVM(C=-1.0), "C must be a positive number"),

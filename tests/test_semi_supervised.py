@@ -96,13 +96,13 @@ def test_spectrum_refuses_what_is_no_smoother():
 
 @pytest.mark.parametrize("rates", [(0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), ("1", 1.0)])
 def test_lam1_must_be_positive(rates):
-    with pytest.raises(ValueError, match="lam1 must be a number, positive: got"):
+    with pytest.raises(ValueError, match="lam1 must be a positive number: got"):
         SmoothedSpectrum(np.eye(2), np.eye(2)).gram(*rates)
 
 
 @pytest.mark.parametrize("lam2", [-1e-9, np.inf, None])
 def test_lam2_must_not_be_negative(lam2):
-    with pytest.raises(ValueError, match="lam2 must be a number, zero or positive: got"):
+    with pytest.raises(ValueError, match="lam2 must be a number that is not negative: got"):
         SmoothedSpectrum(np.eye(2), np.eye(2)).weights([0], 1.0, lam2)
 
 
@@ -160,7 +160,7 @@ def test_a_graph_without_edges_warns(form):
 def test_smoothers_are_checked():
     with pytest.raises(ValueError, match="smoother must be 'laplacian', 'diffusion' or 'diffusion-graph': got 'heat'"):
         next(graph_smoothers(1.0 - np.eye(2), "heat"))
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="beta2 must be a number that is not negative"):
         next(graph_smoothers(1.0 - np.eye(2), "diffusion", [-1.0]))
 
 
@@ -316,9 +316,9 @@ def test_classes_decode_and_probabilities():
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"lam1": 0.0}, "lam1 must be a number, positive: got 0.0"),
-        ({"lam2": -1.0}, "lam2 must be a number, zero or positive: got -1.0"),
-        ({"beta2": -1.0}, "beta2, the time of diffusion, must not be negative"),
+        ({"lam1": 0.0}, "lam1 must be a positive number: got 0.0"),
+        ({"lam2": -1.0}, "lam2 must be a number that is not negative: got -1.0"),
+        ({"beta2": -1.0}, "beta2 must be a number that is not negative"),
         ({"smoother": "heat"}, "smoother must be"),
         ({"graph": "ring"}, "graph must be 'kernel', 'knn' or the weights of the edges: got 'ring'"),
         ({"graph": np.zeros((3, 3))}, r"must be square, .* got \(3, 3\), n_nodes=40"),
@@ -337,9 +337,9 @@ def test_grids_and_splits_are_checked():
     _, X, Y, labelled = model_and_data(8)
     cls = SemiSupervisedOutputKernelRidgeCV
     for params, message in [
-        ({"lam1_grid": [1.0, 0.0]}, "lam1 must be a number, positive: got 0.0"),
+        ({"lam1_grid": [1.0, 0.0]}, "lam1 must be a positive number: got 0.0"),
         ({"lam2_grid": []}, "must not be empty"),
-        ({"smoother": "diffusion", "beta2_grid": [1.0, -1.0]}, "beta2, the time of diffusion"),
+        ({"smoother": "diffusion", "beta2_grid": [1.0, -1.0]}, "beta2 must be a number that is not negative"),
         ({"cv": ShuffleSplit(2, test_size=0.3, train_size=0.3)}, "A split must use all 8 labelled nodes: got 2 and 3"),
         ({"cv": 9}, "greater than the number of samples"),
     ]:
