@@ -388,3 +388,14 @@ def test_landmarks_and_a_sparse_graph_never_form_a_square_matrix(smoother):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 0.25 * 8 * 4000**2
+
+
+def test_the_gram_matrix_of_the_inputs_is_computed_once():
+    X, shapes = np.random.default_rng(0).random((40, 2)), []
+
+    def kernel(A, B):
+        shapes.append((len(A), len(B)))
+        return RBFKernel(sigma=0.5).gram(A, B)
+
+    SemiSupervisedOutputKernelRidge(kernel, graph="kernel").fit(X, X[:10], np.arange(10))
+    assert shapes.count((40, 40)) == 1
