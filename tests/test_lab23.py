@@ -1,0 +1,262 @@
+"""Lab 23: protein interactions; which pairs count, what a fit may see, what is stored."""
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import ParameterGrid
+
+from okbook.core import diffusion_gram
+from okbook.labs import rrsn_protein_interactions as lab
+from okbook.tables import check_slice, read_cells, read_paper
+
+TABLES = Path(__file__).parents[1] / "tables"
+NAMES = list(lab.METHODS)
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return lab.toy_task()
+
+
+def flipped(task, keep):
+    "The task with every link turned around that is not between two nodes to keep, and all held links too."
+    inside = np.zeros(len(task.names), dtype=bool)
+    inside[keep] = True
+    known = np.outer(inside, inside)
+    A = np.where(known, task.adjacency, 1.0 - task.adjacency)
+    np.fill_diagonal(A, 0.0)
+    return replace(task, adjacency=A, held=1.0 - task.held)
+
+
+# What is stored
+
+
+@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+def test_all_cells_are_stored(table):
+    stored = read_cells(TABLES / table.id)
+    assert set(stored) == set(table.keys())
+    assert all(0 <= value <= 100 for value, _ in stored.values())
+
+
+@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+def test_a_recomputed_slice_agrees(table, require_dataset):
+    require_dataset("yeast_ppi")
+    check_slice(table, TABLES / table.id)
+
+
+def test_printed_numbers():
+    two, three = (read_paper(TABLES / table.id) for table in (lab.TABLE2, lab.TABLE3))
+    assert [value for value, _ in two.values()] == [80.6, 6.3, 83.8, 7.6, 78.1, 2.6, 84.6, 11.2, 83.3, 13.7]
+    assert [sd for _, sd in two.values()] == [1.1, 1.2, 1.4, 1.0, 1.1, 0.4, 1.4, 3.3, 2.1, 4.4]
+    assert [value for value, _ in three.values()] == [76.9, 80.3, 82.1, 5.4, 7.1, 8.1, 79.6, 80.7, 81.9, 6.6, 7.6, 8.4]
+    assert set(two) == {key[:2] for key in lab.TABLE2.keys()} and set(three) == {key[:2] for key in lab.TABLE3.keys()}
+
+
+def test_the_two_supervised_tables_agree():
+    two, beyond = (read_cells(TABLES / table.id) for table in (lab.TABLE2, lab.BEYOND))
+    for (row, column, fold), (value, _) in two.items():
+        assert beyond[f"{row}, expression", f"{column} one", fold][0] == pytest.approx(value, rel=1e-9)
+
+
+def test_stored_settings_are_settings():
+    for (row, column, _), (value, _) in read_cells(TABLES / lab.BEYOND.id).items():
+        name = row.split(", ")[0]
+        n_settings = 28 if name == "RRSN" else len(ParameterGrid(lab.METHODS[name].grid))
+        assert column != "setting" or (value == int(value) and 0 <= value < n_settings)
+
+
+# The pairs that count
+
+
+def test_folds_divide_the_nodes(toy):
+    tests = [lab.fold_nodes(toy, fold)[1] for fold in range(lab.N_FOLDS)]
+    assert sorted(np.concatenate(tests)) == list(range(150))
+    assert all(np.array_equal(np.setdiff1d(np.arange(150), b), a) for a, b in map(lab.fold_nodes, [toy] * 5, range(5)))
+
+
+def test_pairs_of_a_fold_are_counted_once():
+    for fold in range(lab.N_FOLDS):
+        train, test = lab.fold_nodes(replace(lab.toy_task(), names=np.arange(984)), fold)
+        n = len(test)
+        assert n == (196 if fold == 4 else 197) and len(train) == 984 - n
+        one, both = (lab.fold_pairs(train, test, kind) for kind in ("one", "both"))
+        assert len(one) == n * (984 - n) and len(both) == n * (n - 1) // 2
+        for pairs in (one, both):
+            assert len({frozenset(pair) for pair in pairs.tolist()}) == len(pairs)
+        assert np.isin(one[:, 0], test).all() and np.isin(one[:, 1], train).all()
+        assert np.isin(both, test).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_measures_are_those_of_loops_over_pairs(toy, name):
+    "Truth, score and held link of every pair, one by one; the areas are scikit-learn's."
+    model, _ = lab.fit_method(toy, name, "expression", 1, 0)
+    train, test = lab.fold_nodes(toy, 1)
+    S, where = model.score_pairs(), {node: k for k, node in enumerate(train)}
+    for kind in ("one", "both"):
+        pairs = [(t, r) for t in test for r in train] if kind == "one" else list(combinations(test, 2))
+        truth, scores, held = lab.pair_values(toy, model, 1, kind)
+        assert truth.tolist() == [toy.adjacency[pair] for pair in pairs]
+        assert held.tolist() == [toy.held[pair] for pair in pairs]
+        if kind == "one" and name.startswith("local"):  # the machine of the training node
+            K = lab.prepare(toy, "expression", 1)[1]
+            expected = [K[t, train] @ model.coef_[where[r]] + model.intercept_[where[r]] for t, r in pairs]
+        else:
+            expected = [S[pair] for pair in pairs]
+        np.testing.assert_allclose(scores, expected, atol=1e-9)
+        for area, oracle in (("auc-roc", roc_auc_score), ("auc-pr", average_precision_score)):
+            assert lab.AREAS[area](truth, scores) == pytest.approx(oracle(truth, scores))
+
+
+def test_popularity_says_nothing_of_two_test_nodes(toy):
+    model, setting = lab.fit_method(toy, "degree", "expression", 0)
+    truth, scores, _ = lab.pair_values(toy, model, 0, "both")
+    assert setting == 0 and not scores.any()
+    assert lab.AREAS["auc-roc"](truth, scores) == 0.5 and lab.AREAS["auc-pr"](truth, scores) == truth.mean()
+    train, test = lab.fold_nodes(toy, 0)
+    degrees = toy.adjacency[np.ix_(train, train)].sum(axis=0)
+    np.testing.assert_array_equal(lab.pair_values(toy, model, 0, "one")[1], np.tile(degrees, len(test)))
+
+
+def test_hit_rate_by_hand():
+    truth, held = np.array([1, 0, 0, 0, 0]), np.array([0, 1, 0, 0, 1])
+    assert lab.hit_rate(truth, np.array([9.0, 8, 7, 6, 5]), held, 1) == 1.0
+    assert lab.hit_rate(truth, np.array([9.0, 8, 7, 6, 5]), held, 3) == pytest.approx(1 / 3)
+    assert lab.hit_rate(truth, np.array([9.0, 8, 7, 6, 5]), held, 100) == 0.5
+
+
+# What a fit may see
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_link_of_a_test_node_enters_a_fit(toy, name):
+    "Turn all of them around: the settings chosen and all scores are the same, bit for bit."
+    train, test = lab.fold_nodes(toy, 2)
+    other = flipped(toy, train)
+    (a, first), (b, second) = (lab.fit_method(task, name, "all", 2) for task in (toy, other))
+    assert first == second
+    np.testing.assert_array_equal(a.score_pairs(), b.score_pairs())
+    np.testing.assert_array_equal(lab.known_scores(a, train, test), lab.known_scores(b, train, test))
+    assert (toy.adjacency[np.ix_(train, train)] == other.adjacency[np.ix_(train, train)]).all()
+    assert not (toy.adjacency[test] == other.adjacency[test]).all()
+
+
+@pytest.mark.parametrize("setting", [*lab.TRANSDUCTIONS.values(), lab.VARIANTS["supervised, centred"][0]])
+def test_no_unknown_link_enters_a_completion(toy, setting):
+    other = flipped(toy, lab.draw_labelled(toy, "20", 1))
+    points = [lab.complete(task, setting, "20", 1)[0] for task in (toy, other)]
+    np.testing.assert_array_equal(*points)
+
+
+def test_an_inner_fold_sees_nothing_of_its_held_out_nodes(toy, monkeypatch):
+    "What is given to the estimator: links of kept training nodes only, and every labelled node is one of them."
+    seen = []
+    fit = lab.MetricLinks.fit
+
+    def recorded(self, X, y, labelled=None):
+        seen.append((np.array(y), np.array(labelled)))
+        return fit(self, X, y, labelled)
+
+    monkeypatch.setattr(lab.MetricLinks, "fit", recorded)
+    train, _ = lab.fold_nodes(toy, 0)
+    lab.fit_method(toy, "metric", "expression", 0)
+    parts = [set(train[kept]) for kept, _ in lab.INNER.split(train)]
+    assert len(seen) == 6 * 3 + 1
+    for y, labelled in seen:
+        np.testing.assert_array_equal(y, toy.adjacency[np.ix_(labelled, labelled)])
+    assert all(set(labelled) == parts[k % 3] for k, (_, labelled) in enumerate(seen[:-1]))
+    assert set(seen[-1][1]) == set(train)
+
+
+# Holes
+
+
+def test_holes_are_filled_from_the_training_part(toy):
+    train, test = lab.fold_nodes(toy, 0)
+    blocks = {name: X.copy() for name, X in toy.blocks.items()}
+    for X in blocks.values():
+        X[test] = np.random.default_rng(1).normal(50.0, 9.0, size=X[test].shape)
+    other = replace(toy, blocks=blocks)
+    for inputs in lab.INPUTS:
+        (X, K), (X2, K2) = (lab.prepare(task, inputs, 0) for task in (toy, other))
+        np.testing.assert_array_equal(X[train], X2[train])
+        np.testing.assert_array_equal(K[np.ix_(train, train)], K2[np.ix_(train, train)])
+        assert np.isfinite(X).all()
+
+
+def test_a_hole_is_the_mean_of_the_nearest_training_nodes(toy):
+    train, test = lab.fold_nodes(toy, 0)
+    known, (X, _) = toy.blocks["expression"], lab.prepare(toy, "expression", 0)
+    empty = np.isnan(known).all(axis=1)
+    assert empty[test].any()
+    np.testing.assert_allclose(X[empty], np.tile(np.nanmean(known[train], axis=0), (empty.sum(), 1)))
+    node, column = next((i, j) for i, j in np.argwhere(np.isnan(known)) if i in test and not empty[i])
+    both = ~np.isnan(known[node]) & ~np.isnan(known[train])
+    square = np.where(both, (known[train] - known[node]) ** 2, 0.0).sum(axis=1)
+    distance = square / np.where(both.any(axis=1), both.sum(axis=1), np.nan)
+    donors = [k for k in np.argsort(distance) if not np.isnan(known[train[k], column]) and distance[k] >= 0][:10]
+    assert X[node, column] == pytest.approx(known[train[donors], column].mean())
+
+
+def test_several_blocks_are_the_mean_of_their_kernels(toy):
+    X, K = lab.prepare(toy, "phylogenetic")
+    parts = [lab.RBFKernel(sigma=lab.informative_sigma(part)).gram(part) for part in np.hsplit(X, [6])]
+    np.testing.assert_allclose(K, np.mean(parts, axis=0))
+
+
+# The transductive setting
+
+
+def test_draws_are_nested(toy):
+    five, ten, twenty = (set(lab.draw_labelled(toy, rate, 3)) for rate in lab.RATES)
+    assert (len(five), len(ten), len(twenty)) == (8, 15, 30) and five < ten < twenty
+
+
+def test_supervised_completion_is_ridge_regression(toy):
+    "eq-rrsn-10, with the parameters that were chosen, by hand."
+    setting, labelled = lab.TRANSDUCTIONS["supervised"], lab.draw_labelled(toy, "20", 0)
+    points, n_curved = lab.complete(toy, setting, "20", 0)
+    chosen = lab._searching(toy, setting).best_params_
+    K, K_y = (
+        lab.prepare(toy, "expression")[1],
+        diffusion_gram(toy.adjacency[np.ix_(labelled, labelled)], chosen["beta"]),
+    )
+    W = np.linalg.solve(K[np.ix_(labelled, labelled)] + chosen["lam1"] * np.eye(len(labelled)), K[labelled]).T
+    np.testing.assert_allclose(points @ points.T, W @ K_y @ W.T, atol=1e-8)
+    assert 0 < n_curved <= 5
+
+
+def test_a_draw_without_links_takes_the_first_of_each_grid(toy):
+    empty = replace(toy, adjacency=np.zeros_like(toy.adjacency))
+    setting = lab.TRANSDUCTIONS["semi-supervised"]
+    _, n_curved = lab.complete(empty, setting, "5", 0)
+    chosen = lab._searching(empty, setting).best_params_
+    assert n_curved == 0
+    assert {f"{name}_grid": value for name, value in chosen.items()} == {k: grid[0] for k, grid in lab.GRIDS.items()}
+
+
+def test_areas_count_pairs_not_both_labelled(toy):
+    setting, labelled = lab.TRANSDUCTIONS["supervised"], set(lab.draw_labelled(toy, "10", 0))
+    points = lab.complete(toy, setting, "10", 0)[0]
+    for kind, wanted in (("any", (0, 1)), ("one", (1,)), ("both", (0,))):
+        pairs = [pair for pair in combinations(range(150), 2) if len(labelled & set(pair)) in wanted]
+        i, j = np.transpose(pairs)
+        expected = 100 * roc_auc_score(toy.adjacency[i, j], np.sum(points[i] * points[j], axis=1))
+        assert lab.completion_area(toy, setting, "auc-roc", "10", 0, kind) == pytest.approx(expected)
+
+
+# The data
+
+
+def test_yeast(require_dataset):
+    require_dataset("yeast_ppi")
+    task = lab.yeast_task()
+    A, held = task.adjacency, task.held
+    assert A.sum() == 2 * 2438 and held.sum() == 2 * 1755 and not (A * held).any()
+    assert (held == held.T).all() and not held.diagonal().any()
+    assert [X.shape[1] for X in task.blocks.values()] == [156, 23, 32, 24]
+    assert lab.measure(task, "degree", "expression", 0)["auc-roc both"] == pytest.approx(50.0)
