@@ -1,6 +1,7 @@
 """Oracles of the five rivals of link prediction: naive formulas, nothing leaked, scikit-learn's checks, messages."""
 
 import pickle
+import tracemalloc
 import warnings
 from functools import partial
 
@@ -186,6 +187,17 @@ def test_machines_with_balanced_prices(class_weight):
             assert_allclose(K @ local.coef_[a] + local.intercept_[a], expected, atol=1e-5)  # eq-nets-local
         else:
             assert local.intercept_[a] == -1.0 and not local.coef_[a].any()
+
+
+def test_pairs_are_never_laid_out():
+    rng, l = np.random.default_rng(0), 200
+    X, A = rng.random((l, 2)), np.triu(rng.random((l, l)) < 0.05, 1).astype(float)
+    model = PairwiseKernelSVM(C=0.01, tol=0.5).fit(X, A + A.T)  # compiled
+    tracemalloc.start()
+    model.fit(X, A + A.T)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * 8 * l**2  # some matrices between nodes; one between pairs would be 10,000 times as large
 
 
 def test_machines_that_do_not_converge_say_so():
