@@ -102,7 +102,7 @@ def _make_room(Y, sizes, room, gap=7.0, n_steps=400):
             Y[:, k] += 0.3 * push.sum(axis=1)
     return np.clip(Y, 0.5 * sizes, room - 0.5 * sizes)
 
-
+# %% ../nbs/02_rkhs_5_drawing.ipynb #7f679a3a
 def _drawn_nodes(A, links, n_around):
     "Ends of the links, then the neighbours that touch both ends of most links, then those that touch most ends."
     ends = np.unique(links)
@@ -112,7 +112,7 @@ def _drawn_nodes(A, links, n_around):
     around = order[touches[order].any(axis=1) & ~np.isin(order, ends)]
     return ends, around[:n_around]
 
-# %% ../nbs/02_rkhs_5_drawing.ipynb #1911c75a
+# %% ../nbs/02_rkhs_5_drawing.ipynb #2d8cba25
 _KEY = {
     "known": "known link",
     "link": "predicted link",
@@ -128,8 +128,55 @@ _LOOK = {
     "wrong": dict(color="#D55E00", lw=2.0, ls=(0, (3, 1.5)), zorder=2),
 }
 _BOX = {"old": dict(fc="#dce6ee", ec="0.55", lw=0.8), "new": dict(fc="white", ec="black", lw=1.3)}
+_SIZE = 8.5  # of the names, in points
+
+# %% ../nbs/02_rkhs_5_drawing.ipynb #8e6abfce
+def _check_links(A, links, names, right):
+    "Links as an array, and names as strings."
+    links = np.asarray(links, dtype=int)
+    if links.ndim != 2 or links.shape[1] != 2 or not len(links):
+        raise ValueError(f"links must be pairs of nodes, of shape (k, 2), at least one: got {links.shape}.")
+    if names is not None and len(names) != len(A):
+        raise ValueError(f"There must be a name for each of the {len(A)} nodes: got {len(names)}.")
+    if right is not None and len(right) != len(links):
+        raise ValueError(f"right must say of each of the {len(links)} links whether it is: got {len(right)}.")
+    return links, [str(name) for name in (range(len(A)) if names is None else names)]
 
 
+def _draw_key(ax, kinds, new, key):
+    "The legend, below the picture."
+    from matplotlib.lines import Line2D
+
+    handles = {kind: Line2D([], [], **_LOOK[kind]) for kind in kinds}
+    for kind in ("old", "new") if new is not None else ():
+        box = dict(mfc=_BOX[kind]["fc"], mec=_BOX[kind]["ec"], mew=_BOX[kind]["lw"])
+        handles[kind] = Line2D([], [], ls="none", marker="s", ms=9, **box)
+    words = {kind: key.get(kind, _KEY[kind]) for kind in handles}
+    handles = {word: handles[kind] for kind, word in words.items() if word is not None}
+    if handles:
+        place = dict(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False)
+        ax.legend(handles.values(), handles, fontsize=9, handlelength=2.6, **place)
+
+# %% ../nbs/02_rkhs_5_drawing.ipynb #8966d212
+def _places(ax, A, links, names, ends, nodes):
+    "Where each node is drawn, in points; the limits of the axes are set."
+    from matplotlib.textpath import TextPath
+
+    ax.figure.draw_without_rendering()  # the layout engine decides on the size of the axes
+    room = np.array([ax.bbox.width, ax.bbox.height]) * 72.0 / ax.figure.dpi
+    ax.set(xlim=(0, room[0]), ylim=(0, room[1]))
+    widths = [TextPath((0, 0), names[a], size=_SIZE).get_extents().width + 0.9 * _SIZE for a in ends]
+    sizes = np.full((len(nodes), 2), 5.0)
+    sizes[: len(ends)] = np.c_[widths, np.full(len(ends), 1.9 * _SIZE)]
+    inside = np.searchsorted(nodes, links, sorter=np.argsort(nodes))
+    D = _graph_distances(A[np.ix_(nodes, nodes)], np.argsort(nodes)[inside])
+    Y = _stress_layout(D)
+    Y = Y @ np.linalg.svd(Y, full_matrices=False)[2].T[:, :: 1 if room[0] >= room[1] else -1]  # the long way first
+    low, span = Y.min(axis=0), np.maximum(np.ptp(Y, axis=0), 1e-9)
+    Y = (Y - low) / span * (room - sizes.max(axis=0)) + 0.5 * sizes.max(axis=0)
+    return dict(zip(nodes.tolist(), _make_room(Y, sizes, room)))
+
+# %% ../nbs/02_rkhs_5_drawing.ipynb #1911c75a
 def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=20, key=None, ax=None):
     """Draw predicted links on what is known of the network around them.
 
@@ -197,55 +244,6 @@ def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=2
         box = dict(boxstyle="round,pad=0.3", **_BOX["new" if new is not None and a in new else "old"])
         ax.text(*place[a], names[a], size=_SIZE, ha="center", va="center", color="black", bbox=box, zorder=4)
     return ax
-
-# %% ../nbs/02_rkhs_5_drawing.ipynb #8de8d14a
-_SIZE = 8.5  # of the names, in points
-
-
-def _check_links(A, links, names, right):
-    "Links as an array, and names as strings."
-    links = np.asarray(links, dtype=int)
-    if links.ndim != 2 or links.shape[1] != 2 or not len(links):
-        raise ValueError(f"links must be pairs of nodes, of shape (k, 2), at least one: got {links.shape}.")
-    if names is not None and len(names) != len(A):
-        raise ValueError(f"There must be a name for each of the {len(A)} nodes: got {len(names)}.")
-    if right is not None and len(right) != len(links):
-        raise ValueError(f"right must say of each of the {len(links)} links whether it is: got {len(right)}.")
-    return links, [str(name) for name in (range(len(A)) if names is None else names)]
-
-
-def _draw_key(ax, kinds, new, key):
-    "The legend, below the picture."
-    from matplotlib.lines import Line2D
-
-    handles = {kind: Line2D([], [], **_LOOK[kind]) for kind in kinds}
-    for kind in ("old", "new") if new is not None else ():
-        box = dict(mfc=_BOX[kind]["fc"], mec=_BOX[kind]["ec"], mew=_BOX[kind]["lw"])
-        handles[kind] = Line2D([], [], ls="none", marker="s", ms=9, **box)
-    words = {kind: key.get(kind, _KEY[kind]) for kind in handles}
-    handles = {word: handles[kind] for kind, word in words.items() if word is not None}
-    if handles:
-        place = dict(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False)
-        ax.legend(handles.values(), handles, fontsize=9, handlelength=2.6, **place)
-
-
-def _places(ax, A, links, names, ends, nodes):
-    "Where each node is drawn, in points; the limits of the axes are set."
-    from matplotlib.textpath import TextPath
-
-    ax.figure.draw_without_rendering()  # the layout engine decides on the size of the axes
-    room = np.array([ax.bbox.width, ax.bbox.height]) * 72.0 / ax.figure.dpi
-    ax.set(xlim=(0, room[0]), ylim=(0, room[1]))
-    widths = [TextPath((0, 0), names[a], size=_SIZE).get_extents().width + 0.9 * _SIZE for a in ends]
-    sizes = np.full((len(nodes), 2), 5.0)
-    sizes[: len(ends)] = np.c_[widths, np.full(len(ends), 1.9 * _SIZE)]
-    inside = np.searchsorted(nodes, links, sorter=np.argsort(nodes))
-    D = _graph_distances(A[np.ix_(nodes, nodes)], np.argsort(nodes)[inside])
-    Y = _stress_layout(D)
-    Y = Y @ np.linalg.svd(Y, full_matrices=False)[2].T[:, :: 1 if room[0] >= room[1] else -1]  # the long way first
-    low, span = Y.min(axis=0), np.maximum(np.ptp(Y, axis=0), 1e-9)
-    Y = (Y - low) / span * (room - sizes.max(axis=0)) + 0.5 * sizes.max(axis=0)
-    return dict(zip(nodes.tolist(), _make_room(Y, sizes, room)))
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #1e82d5c8
 def draw_roc(curves, label, ax=None, **line):
