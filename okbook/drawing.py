@@ -84,8 +84,22 @@ def _graph_distances(A, links):
     return np.where(np.isfinite(D), D, (0.4 * np.add.outer(farthest, farthest) + 1.0) * np.sqrt(n_parts / 2))
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #da211a15
-def _make_room(Y, sizes, room, gap=7.0, n_steps=400):
-    "Centres of boxes of these sizes, near Y, inside the room, without overlaps if there is room for all."
+def _off_the_links(Y, sizes, links):
+    "Moves of the boxes that lie on a link of two others, to the side of it; and whether there are any."
+    start, way = Y[links[:, 0]], Y[links[:, 1]] - Y[links[:, 0]]
+    length = np.linalg.norm(way, axis=1)[:, None] + 1e-9
+    normal = np.column_stack([-way[:, 1], way[:, 0]]) / length
+    offset = Y - start[:, None]
+    beside, along = np.einsum("lnk,lk->ln", offset, normal), np.einsum("lnk,lk->ln", offset, way) / length**2
+    over = 0.5 * np.abs(normal) @ sizes.T + 2.0 - np.abs(beside)
+    over[(along <= 0) | (along >= 1)] = 0.0
+    over[np.arange(len(links))[:, None], links] = 0.0
+    over = np.maximum(over, 0.0) * np.where(beside < 0, -1.0, 1.0)
+    return over.T @ normal, bool(over.any())
+
+
+def _make_room(Y, sizes, room, links, gap=7.0, n_steps=400):
+    "Centres of boxes of these sizes, near Y, inside the room, off each other and off the links if there is room."
     reach = 0.5 * (sizes[:, None] + sizes[None]) + gap
     for _ in range(n_steps):
         Y = np.clip(Y, 0.5 * sizes, room - 0.5 * sizes)
@@ -93,13 +107,14 @@ def _make_room(Y, sizes, room, gap=7.0, n_steps=400):
         over = np.maximum(reach - np.abs(apart), 0.0)
         over[np.diag_indices(len(Y))] = 0.0
         clash = (over > 0).all(axis=2)
-        if not clash.any():
+        moves, crossed = _off_the_links(Y, sizes, links)
+        if not clash.any() and not crossed:
             break
         axis = np.where(over[..., 0] < over[..., 1], 0, 1)
         for k in (0, 1):
             side = np.where(apart[..., k] == 0, np.sign(np.subtract.outer(np.arange(len(Y)), np.arange(len(Y)))), 0)
             push = np.where(clash & (axis == k), over[..., k], 0.0) * (np.sign(apart[..., k]) + side)
-            Y[:, k] += 0.3 * push.sum(axis=1)
+            Y[:, k] += 0.3 * (push.sum(axis=1) + moves[:, k])
     return np.clip(Y, 0.5 * sizes, room - 0.5 * sizes)
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #7f679a3a
@@ -128,7 +143,7 @@ _LOOK = {
     "wrong": dict(color="#D55E00", lw=2.0, ls=(0, (3, 1.5)), zorder=2),
 }
 _BOX = {"old": dict(fc="#dce6ee", ec="0.55", lw=0.8), "new": dict(fc="white", ec="black", lw=1.3)}
-_SIZE = 8.5  # of the names, in points
+_SIZE = 9.5  # of the names, in points
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #8e6abfce
 def _check_links(A, links, names, right):
@@ -168,13 +183,14 @@ def _places(ax, A, links, names, ends, nodes):
     widths = [TextPath((0, 0), names[a], size=_SIZE).get_extents().width + 0.9 * _SIZE for a in ends]
     sizes = np.full((len(nodes), 2), 5.0)
     sizes[: len(ends)] = np.c_[widths, np.full(len(ends), 1.9 * _SIZE)]
-    inside = np.searchsorted(nodes, links, sorter=np.argsort(nodes))
-    D = _graph_distances(A[np.ix_(nodes, nodes)], np.argsort(nodes)[inside])
+    order = np.argsort(nodes)
+    links = order[np.searchsorted(nodes, links, sorter=order)]
+    D = _graph_distances(A[np.ix_(nodes, nodes)], links)
     Y = _stress_layout(D)
     Y = Y @ np.linalg.svd(Y, full_matrices=False)[2].T[:, :: 1 if room[0] >= room[1] else -1]  # the long way first
     low, span = Y.min(axis=0), np.maximum(np.ptp(Y, axis=0), 1e-9)
     Y = (Y - low) / span * (room - sizes.max(axis=0)) + 0.5 * sizes.max(axis=0)
-    return dict(zip(nodes.tolist(), _make_room(Y, sizes, room)))
+    return dict(zip(nodes.tolist(), _make_room(Y, sizes, room, links)))
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #1911c75a
 def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=20, key=None, ax=None):
@@ -230,7 +246,7 @@ def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=2
     kinds = np.full(len(links), "link") if right is None else np.where(right, "right", "wrong")
     ends, around = _drawn_nodes(A, links, n_around)
     nodes = np.r_[ends, around]
-    ax = plt.subplots(figsize=(4.8, 5.2))[1] if ax is None else ax
+    ax = plt.subplots(figsize=(4.6, 5.4))[1] if ax is None else ax
     ax.set_axis_off()
     _draw_key(ax, [*(["known"] if A[np.ix_(nodes, nodes)].any() else []), *sorted(set(kinds))], new, key or {})
     place = _places(ax, A, links, names, ends, nodes)
