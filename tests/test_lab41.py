@@ -1,0 +1,202 @@
+"""Lab 41: 69 kernels of proteins against brute force, the stored tables, and that no test class is ever learnt from."""
+
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+from sklearn.utils import Bunch
+
+from okbook.core import is_psd, macro_f1
+from okbook.labs import mkl_protein_localisation as lab
+from okbook.mkl import standardize_gram
+from okbook.tables import check_slice, read_cells, read_paper
+
+TABLES = Path(__file__).parents[1] / "tables"
+LETTERS = lab.AMINO_ACIDS
+
+
+@pytest.fixture(scope="module")
+def proteins():
+    "Forty made-up proteins of three kinds, some of them shorter than a region, a few with unknown residues."
+    rng = np.random.default_rng(0)
+    greasy, plain = list("AILMFVWLLA"), list(LETTERS)
+    made = []
+    for i in range(40):
+        start = rng.choice([greasy, plain, list("DEKRNQSTGP")][i % 3], 20)
+        made.append("M" + "".join([*start, *rng.choice(plain, rng.integers(1, 90))]))
+    made[3], made[4], made[5] = made[3][:8] + "X" + made[3][9:], "MK", "MXXX"
+    return made
+
+
+@pytest.fixture(scope="module")
+def task(proteins):
+    "The 69 kernels of the made-up proteins."
+    rng = np.random.default_rng(1)
+    y = np.arange(40) % 3
+    logs = rng.normal(3.0, 2.0, size=(40, 40)) + 2.0 * np.equal.outer(y, y)
+    bits = rng.gamma(1.0, 50.0, size=(40, 9)) * (1 + y[:, None])
+    names, kernels = zip(*lab.protein_kernels(proteins, logs, bits))
+    return Bunch(names=list(names), kernels=np.array(kernels, dtype=np.float32), y=y, score=macro_f1)
+
+
+@pytest.fixture
+def small(monkeypatch, task):
+    "The protocol on the made-up proteins; a function that sets their classes."
+    here = Bunch(**task)
+    monkeypatch.setattr(lab, "load_task", lambda dataset: here)
+    monkeypatch.setattr(lab, "LAMS", lab.LAMS[::3])
+    split = {trial: lab.parts(task.y, trial) for trial in range(2)}
+    monkeypatch.setattr(lab, "parts", lambda y, trial: split[trial])
+    lab.run_trial.cache_clear()
+
+    def set_classes(y):
+        here.y = y
+        lab.run_trial.cache_clear()
+
+    yield set_classes
+    lab.run_trial.cache_clear()
+
+
+def plain_words(sequence, pattern):
+    marks = [i for i, mark in enumerate(pattern) if mark == "x"]
+    found = Counter()
+    for place in range(len(sequence) - len(pattern) + 1):
+        word = "".join(sequence[place + i] for i in marks)
+        if all(letter in LETTERS for letter in word):
+            found[word] += 1
+    return found
+
+
+def test_patterns_are_a_first_place_and_any_subset_of_the_next_four():
+    expected = {("x" + "".join(rest)).rstrip(".") for rest in product("x.", repeat=4)}
+    assert set(lab.PATTERNS) == expected and len(lab.PATTERNS) == 16
+    assert len(lab.REGIONS) == 4 and len(lab.KERNELS) == len(set(lab.KERNELS)) == 69
+
+
+@pytest.mark.parametrize("pattern", ["x", "x.x", "x..xx", "xxxxx"])
+@pytest.mark.parametrize("region", lab.REGIONS)
+def test_motifs_against_brute_force(proteins, pattern, region):
+    part = {
+        "whole": lambda s: s,
+        "first 15": lambda s: s[:15],
+        "first 60": lambda s: s[:60],
+        "last 15": lambda s: s[-15:],
+    }
+    found = [plain_words(part[region](protein), pattern) for protein in proteins]
+    counts = lab.motif_counts(proteins, pattern, lab.REGIONS[region])
+    assert counts.shape == (40, 20 ** pattern.count("x")) and counts.has_canonical_format
+    for row, words in enumerate(found):
+        for word, count in words.items():
+            number = sum(LETTERS.index(letter) * 20**k for k, letter in enumerate(word))
+            assert counts[row, number] == count
+        assert counts[[row]].sum() == sum(words.values())
+    K = lab.motif_gram(counts)
+    for i, j in product(range(0, 40, 3), range(0, 40, 7)):
+        p, q = found[i], found[j]
+        total = max(sum(p.values()), 1) * max(sum(q.values()), 1)
+        assert K[i, j] == pytest.approx(sum((p[w] * q[w]) ** 0.5 for w in p) / total**0.5, abs=1e-12)
+
+
+def test_all_kernels_are_kernels(task):
+    assert task.names == lab.KERNELS and task.kernels.shape == (69, 40, 40)
+    assert all(is_psd(K.astype(float), tol=1e-5) for K in task.kernels)
+
+
+@pytest.mark.parametrize("dataset", ["psortpos", "plant", "psortneg 777"])
+def test_kernels_of_the_data(require_dataset, dataset):
+    require_dataset(lab.DATASETS[dataset][0])
+    n, classes = {"psortpos": (541, 4), "plant": (940, 4), "psortneg 777": (777, 3)}[dataset]
+    task = lab.load_task(dataset)
+    assert task.names == lab.KERNELS and task.kernels.shape == (69, n, n) and len(set(task.y)) == classes
+    for m in (0, 12, 16, 50, 64, 65, 66, 67, 68):
+        np.testing.assert_array_equal(task.kernels[m], task.kernels[m].T)
+        np.linalg.cholesky(task.kernels[m].astype(float) + 1e-6 * np.trace(task.kernels[m]) * np.eye(n))
+    assert 0 <= task.kernels[:64].min() and task.kernels[:64].max() <= 1 + 1e-6
+
+
+def test_standardized_looks_at_the_learning_part_only(task):
+    learn, rows = np.arange(30), np.arange(30, 40)
+    K = task.kernels[3].astype(float)
+    gram = lab.standardized(K, learn, learn, learn)
+    np.testing.assert_allclose(gram, standardize_gram(K[:30, :30]), atol=1e-12)
+    assert np.trace(gram) == pytest.approx(30)
+    np.testing.assert_allclose(gram.sum(axis=0), 0, atol=1e-10)
+    other = K.copy()
+    other[30:, 30:] = 7.0
+    np.testing.assert_array_equal(lab.standardized(other, learn, rows, learn), lab.standardized(K, learn, rows, learn))
+
+
+def test_pairs_are_balanced_and_of_the_part(task):
+    at = lab.parts(task.y, 0)
+    problem = lab.draw_pairs(task.kernels, task.y, at["fit"], at["held"], 0)
+    n = np.bincount(task.y[at["held"]])
+    assert problem.n == len(at["held"]) and problem.n_pairs == (n * (n + 1)).sum()
+    assert (problem.t > 0).sum() == (problem.t < 0).sum()
+    assert len(np.unique(problem.pairs)) == problem.n_pairs
+    again = lab.draw_pairs(task.kernels, task.y, at["fit"], at["held"], 0)
+    np.testing.assert_array_equal(problem.Z, again.Z)
+
+
+def test_combined_kernel_is_the_weighted_sum_of_standardized_ones(task):
+    at = lab.parts(task.y, 1)
+    weights = np.random.default_rng(0).exponential(size=69) * (np.arange(69) % 3 == 0)
+    K = lab.combined(task.kernels, weights, at["train"])
+    terms = [w * lab.standardized(k, at["train"], at["test"], at["train"]) for w, k in zip(weights, task.kernels)]
+    size = sum(weights)  # each term has mean diagonal 1
+    np.testing.assert_allclose(lab.standardized(K, at["train"], at["test"], at["train"]), sum(terms) / size, atol=1e-5)
+
+
+def test_the_second_stage_is_scikit_learns_machine(task):
+    "eq-mkl-2"
+    at = lab.parts(task.y, 0)
+    weights = np.ones(69)
+    scores = lab.machine_scores(task, weights, at["train"], at["test"], [1.0])
+    gram = sum(standardize_gram(K[np.ix_(at["train"], at["train"])].astype(float)) for K in task.kernels) / 69
+    cross = sum(lab.standardized(K, at["train"], at["test"], at["train"]) for K in task.kernels) / 69
+    machine = SVC(kernel="precomputed").fit(gram, task.y[at["train"]])
+    assert scores[0] == macro_f1(task.y[at["test"]], machine.predict(cross))
+
+
+def test_no_test_class_is_learnt_from(small, task):
+    "Turn the test classes around: the weights, lam and C stay."
+    before = lab.run_trial("psortpos", 0)
+    y = task.y.copy()
+    test = lab.parts(y, 0)["test"]
+    y[test] = (y[test] + 1) % 3
+    small(y)
+    after = lab.run_trial("psortpos", 0)
+    for row in lab.TABLE.rows:
+        np.testing.assert_array_equal(before[row]["share"], after[row]["share"])
+        assert before[row]["C"] == after[row]["C"] and before[row].get("lam") == after[row].get("lam")
+    assert any(before[row]["score"] != after[row]["score"] for row in lab.TABLE.rows)
+
+
+def test_lam_is_chosen_by_the_held_loss(small):
+    found = lab.run_trial("psortpos", 1)
+    for row in lab.METHODS:
+        assert found[row]["lam"] == pytest.approx(np.log10(lab.LAMS[int(np.argmin(found[row]["path loss"]))]))
+        assert len(found[row]["path kernels"]) == len(lab.LAMS)
+        assert found[row]["kernels"] == np.count_nonzero(found[row]["share"])
+        assert found[row]["share"].min() >= 0 and found[row]["share"].sum() == pytest.approx(1)
+
+
+def test_printed_numbers():
+    paper = read_paper(TABLES / "mkl-table1")
+    assert len(paper) == 24 and {row for row, _ in paper} == set(lab.REGULARIZERS)
+    assert {column for _, column in paper} < set(lab.TABLE.columns)
+    assert [paper[row, "psortpos kernels"] for row in lab.REGULARIZERS] == [(69, 0), (34, 22), (48, 26), (31, 21)]
+    assert [paper[row, "plant score"][0] for row in lab.REGULARIZERS] == [88.3, 85.6, 85.5, 87.4]
+
+
+@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+def test_all_cells_are_stored(table):
+    assert set(read_cells(TABLES / table.id)) == set(table.keys())
+
+
+@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+def test_a_recomputed_slice_agrees(table, require_dataset):
+    require_dataset(*table.datasets)
+    check_slice(table, TABLES / table.id)
