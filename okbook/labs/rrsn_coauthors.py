@@ -8,7 +8,7 @@ __all__ = ['NODES', 'RATES', 'N_DRAWS', 'FACTORS', 'GRIDS', 'AREAS', 'METHODS', 
            'load_network', 'Setting', 'draw_labelled', 'counted_pairs', 'search', 'compute_setting', 'compute_cell',
            'compute_variant', 'future_scores', 'compute_future']
 
-# %% ../../nbs/22_coauthors.ipynb #3c1873a2
+# %% ../../nbs/22_coauthors.ipynb #2cfb1118
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -25,7 +25,7 @@ from ..drawing import strongest_links
 from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, _areas, node_pairs
 from ..tables import Table
 
-# %% ../../nbs/22_coauthors.ipynb #81ea7f85
+# %% ../../nbs/22_coauthors.ipynb #c3bb6eee
 NODES, RATES, N_DRAWS = ("words", "1999"), ("5", "10", "20"), 10
 
 
@@ -71,7 +71,7 @@ def author_vectors(counts, words="frequencies"):
         raise ValueError(f"words must be 'frequencies', 'counts' or 'tf-idf': got {words!r}")
     return counts
 
-# %% ../../nbs/22_coauthors.ipynb #f2cf77b6
+# %% ../../nbs/22_coauthors.ipynb #a2e7feed
 FACTORS = np.logspace(-1, 1, 21)
 
 
@@ -110,7 +110,7 @@ def informative_gram(X):
     sigma = float(widths[np.argmax([entropy(share) for share in shares])])
     return np.exp(-D / (2 * sigma**2)), sigma
 
-# %% ../../nbs/22_coauthors.ipynb #cf012197
+# %% ../../nbs/22_coauthors.ipynb #78056fb2
 @dataclass(frozen=True)
 class Network:
     """Co-authors, and the kernel between them.
@@ -164,7 +164,7 @@ def load_network(nodes="words", words="frequencies"):
     adjacency, later = data.adjacency.toarray().astype(float), data.first_year.toarray() > 1999
     return Network(data.nodes, adjacency, later, *informative_gram(author_vectors(data.counts, words)))
 
-# %% ../../nbs/22_coauthors.ipynb #72736fb2
+# %% ../../nbs/22_coauthors.ipynb #740d1d93
 GRIDS = {
     "lam1_grid": (1e-3, 1e-2, 1e-1, 1e0, 1e1),
     "lam2_grid": (0.0, 1e-3, 1e-2, 1e-1, 1e0, 1e1),
@@ -217,7 +217,7 @@ class Setting:
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
         return LinkPredictorCV(template, **grids, pairs=self.pairs, warm_start=True)
 
-# %% ../../nbs/22_coauthors.ipynb #831c6fd2
+# %% ../../nbs/22_coauthors.ipynb #487f2fa7
 def draw_labelled(n_nodes, rate, draw):
     """Draw the labelled authors.
 
@@ -247,7 +247,7 @@ def draw_labelled(n_nodes, rate, draw):
     """
     return labelled_draws(n_nodes, int(rate) / 100, 1, random_state=draw)[0][0]
 
-# %% ../../nbs/22_coauthors.ipynb #6d6d5394
+# %% ../../nbs/22_coauthors.ipynb #bf7c34ee
 def counted_pairs(network, labelled, later=False):
     """Choose the pairs on which an area is computed, and say which of them are links.
 
@@ -275,7 +275,7 @@ def counted_pairs(network, labelled, later=False):
     links = network.adjacency > 0
     return (pairs & (network.later | ~links), network.later) if later else (pairs, links)
 
-# %% ../../nbs/22_coauthors.ipynb #75b194ee
+# %% ../../nbs/22_coauthors.ipynb #b39cf415
 AREAS = ("auc-roc", "auc-pr")
 
 
@@ -326,7 +326,7 @@ def _measured(setting, nodes, rate, draw, later):
     pairs, links = counted_pairs(network, draw_labelled(len(network.names), rate, draw), later)
     return dict(zip(AREAS, 100 * np.array(_areas(links[pairs], scores[pairs]))))
 
-# %% ../../nbs/22_coauthors.ipynb #8354ff2d
+# %% ../../nbs/22_coauthors.ipynb #f27821f3
 METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting(), "words alone": Setting(alone=True)}
 ROWS = {f"{name}{', 1999' * (nodes == '1999')}": (name, nodes) for nodes, name in product(NODES, METHODS)}
 COLUMNS = [" ".join(key) for key in product(AREAS, RATES)]
@@ -398,7 +398,7 @@ TABLE = Table(
     digits=1,
 )
 
-# %% ../../nbs/22_coauthors.ipynb #23119bf0
+# %% ../../nbs/22_coauthors.ipynb #87ed459b
 _DIFFUSED = {"beta2_grid": GRIDS["beta_grid"]}
 VARIANTS = {
     "supervised, counts": (Setting(True, "counts"), RATES),
@@ -451,7 +451,7 @@ SENSITIVITY = Table(
     digits=1,
 )
 
-# %% ../../nbs/22_coauthors.ipynb #244e5a5a
+# %% ../../nbs/22_coauthors.ipynb #004aad1b
 @lru_cache(maxsize=16)
 def future_scores(row):
     """Score all pairs of the network of 1999, all of whose links are known.
@@ -483,7 +483,7 @@ def future_scores(row):
         "number of co-authors": lambda: np.outer(degree, degree),
     }[name]()
 
-# %% ../../nbs/22_coauthors.ipynb #bf4b2733
+# %% ../../nbs/22_coauthors.ipynb #242ec2cc
 FUTURE_ROWS = (
     *("supervised", "supervised, counts", "supervised, tf-idf"),
     *("words alone", "words alone, counts", "words alone, tf-idf"),
