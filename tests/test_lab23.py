@@ -11,10 +11,11 @@ from sklearn.model_selection import ParameterGrid
 
 from okbook.core import diffusion_gram
 from okbook.labs import rrsn_protein_interactions as lab
+from okbook.labs import rrsn_protein_sharing as sharing
 from okbook.tables import check_slice, read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
-NAMES = list(lab.METHODS)
+NAMES, ALL = list(lab.METHODS), [*lab.TABLES, *sharing.TABLES]
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +36,14 @@ def flipped(task, keep):
 # What is stored
 
 
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.id)
 def test_all_cells_are_stored(table):
     stored = read_cells(TABLES / table.id)
     assert set(stored) == set(table.keys())
     assert all(0 <= value <= 100 for value, _ in stored.values())
 
 
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.id)
 def test_a_recomputed_slice_agrees(table, require_dataset):
     require_dataset("yeast_ppi")
     check_slice(table, TABLES / table.id)
@@ -184,7 +185,7 @@ def test_holes_are_filled_from_the_training_part(toy):
     for inputs in lab.INPUTS:
         (X, K), (X2, K2) = (lab.prepare(task, inputs, 0) for task in (toy, other))
         np.testing.assert_array_equal(X[train], X2[train])
-        np.testing.assert_array_equal(K[np.ix_(train, train)], K2[np.ix_(train, train)])
+        np.testing.assert_allclose(K[np.ix_(train, train)], K2[np.ix_(train, train)], atol=1e-12)
         assert np.isfinite(X).all()
 
 
@@ -247,6 +248,23 @@ def test_areas_count_pairs_not_both_labelled(toy):
         i, j = np.transpose(pairs)
         expected = 100 * roc_auc_score(toy.adjacency[i, j], np.sum(points[i] * points[j], axis=1))
         assert lab.completion_area(toy, setting, "auc-roc", "10", 0, kind) == pytest.approx(expected)
+
+
+def test_a_shared_choice_is_the_best_in_the_mean(toy):
+    setting = lab.TRANSDUCTIONS["supervised"]
+    chosen = dict(sharing.shared_grids(toy, setting, "20"))
+    searches = [sharing.search_draw(toy, setting, "20", draw)[0] for draw in range(lab.N_DRAWS)]
+    mean = np.mean([found["mean_test_roc_auc"] for found in searches], axis=0)
+    at = np.all([searches[0][f"param_{key[:-5]}"] == value[0] for key, value in chosen.items()], axis=0)
+    assert at.sum() == 1 and mean[at][0] == mean.max()
+
+
+def test_a_search_with_its_own_grids_is_that_of_the_table(toy):
+    setting = lab.TRANSDUCTIONS["semi-supervised"]
+    sharing.search_draw(toy, setting, "20", 1, lam1_grid=(1.0,))  # grids of one search do not stay for the next
+    found, points = sharing.search_draw(toy, setting, "20", 2)
+    np.testing.assert_array_equal(points, lab.complete(toy, setting, "20", 2)[0])
+    assert len(found["param_lam1"]) == 5 * (1 + 5 * 4) * 4
 
 
 # The data
