@@ -129,31 +129,35 @@ def test_standardized_looks_at_the_learning_part_only(task):
     np.testing.assert_array_equal(lab.standardized(other, learn, rows, learn), lab.standardized(K, learn, rows, learn))
 
 
-def test_pairs_are_balanced_and_of_the_part(task):
+def test_pairs_are_balanced(task):
     at = lab.parts(task.y, 0)
-    problem = lab.draw_pairs(task.kernels, task.y, at["fit"], at["held"], 0)
-    n = np.bincount(task.y[at["held"]])
-    assert problem.n == len(at["held"]) and problem.n_pairs == (n * (n + 1)).sum()
-    assert (problem.t > 0).sum() == (problem.t < 0).sum()
-    assert len(np.unique(problem.pairs)) == problem.n_pairs
-    again = lab.draw_pairs(task.kernels, task.y, at["fit"], at["held"], 0)
-    np.testing.assert_array_equal(problem.Z, again.Z)
+    problems, units, simple = lab.prepare(task, at, 0)
+    for part, problem in problems.items():
+        n = np.bincount(task.y[at[part]])
+        assert problem.n == len(at[part]) and problem.n_pairs == (n * (n + 1)).sum()
+        assert (problem.t > 0).sum() == (problem.t < 0).sum()
+        assert len(np.unique(problem.pairs)) == problem.n_pairs
+    again = lab.prepare(task, at, 0)[0]
+    np.testing.assert_array_equal(problems["held"].Z, again["held"].Z)
+    assert units.keys() == simple.keys() == {"fit", "train"} and simple["fit"].keys() == set(lab.BASELINES)
 
 
-def test_combined_kernel_is_the_weighted_sum_of_standardized_ones(task):
+def test_units_and_combination(task):
+    "Raw kernels with weights over units are the weighted standardised kernels."
     at = lab.parts(task.y, 1)
+    units = lab.prepare(task, at, 1)[1]["train"]
     weights = np.random.default_rng(0).exponential(size=69) * (np.arange(69) % 3 == 0)
-    K = lab.combined(task.kernels, weights, at["train"])
+    K = np.tensordot(weights / units, task.kernels, 1)
     terms = [w * lab.standardized(k, at["train"], at["test"], at["train"]) for w, k in zip(weights, task.kernels)]
-    size = sum(weights)  # each term has mean diagonal 1
-    np.testing.assert_allclose(lab.standardized(K, at["train"], at["test"], at["train"]), sum(terms) / size, atol=1e-5)
+    one = lab.standardized(K, at["train"], at["test"], at["train"])
+    np.testing.assert_allclose(one, sum(terms) / sum(weights), atol=1e-5)
 
 
 def test_the_second_stage_is_scikit_learns_machine(task):
     "eq-mkl-2"
     at = lab.parts(task.y, 0)
-    weights = np.ones(69)
-    scores = lab.machine_scores(task, weights, at["train"], at["test"], [1.0])
+    units = np.array([lab.gram_moments(K[np.ix_(at["train"], at["train"])])[1] for K in task.kernels])
+    scores = lab.machine_scores(task, 1 / units, at["train"], at["test"], [1.0])
     gram = sum(standardize_gram(K[np.ix_(at["train"], at["train"])].astype(float)) for K in task.kernels) / 69
     cross = sum(lab.standardized(K, at["train"], at["test"], at["train"]) for K in task.kernels) / 69
     machine = SVC(kernel="precomputed").fit(gram, task.y[at["train"]])

@@ -6,8 +6,8 @@
 __all__ = ['AMINO_ACIDS', 'PATTERNS', 'REGIONS', 'CODES', 'DATASETS', 'LAMS', 'C_GRID', 'REGULARIZERS', 'METHODS', 'BASELINES',
            'STEPS', 'KERNELS', 'TABLE', 'CERTIFIED', 'SGD', 'SETS', 'WHY', 'PATH', 'WEIGHTS', 'TRACE', 'TABLES',
            'motif_counts', 'motif_gram', 'gaussian_gram', 'profile_grams', 'protein_kernels', 'load_task', 'parts',
-           'standardized', 'draw_pairs', 'solve', 'combined', 'machine_scores', 'judge', 'search', 'convergence',
-           'baselines', 'run_trial', 'compute_cell', 'compute_beside']
+           'standardized', 'draw_pairs', 'solve', 'machine_scores', 'judge', 'search', 'convergence', 'baselines',
+           'prepare', 'run_trial', 'compute_cell', 'compute_beside']
 
 # %% ../../nbs/41_protein_localisation.ipynb #437c2919
 from functools import cache, lru_cache
@@ -25,6 +25,7 @@ from okbook.mkl import (
     PairProblem,
     alignment_weights,
     gram_moments,
+    lam_max,
     make_regularizer,
     mkl_path,
     solve_sgd,
@@ -269,19 +270,15 @@ def standardized(K, learn, rows, columns):
     return np.divide(moved, size, out=moved)
 
 # %% ../../nbs/41_protein_localisation.ipynb #e4264561
-def draw_pairs(kernels, y, learn, rows, trial):
+def draw_pairs(grams, y, trial):
     """Draw the binary problem on pairs: all pairs of one class, and as many of different classes.
 
     Parameters
     ----------
-    kernels : ndarray of shape (p, n, n)
-        Gram matrices of all proteins.
-    y : ndarray of shape (n,)
-        The classes; only those of ``rows`` are looked at.
-    learn : ndarray of int
-        The proteins by which the kernels are centred and scaled.
-    rows : ndarray of int
-        The proteins to pair.
+    grams : ndarray of shape (p, m, m)
+        Gram matrices of the proteins to pair, centred and scaled.
+    y : ndarray of shape (m,)
+        Their classes.
     trial : int
         The state of the random numbers.
 
@@ -294,10 +291,8 @@ def draw_pairs(kernels, y, learn, rows, trial):
     -----
     For the problem eq-mkl-1. Derived in the lab :ref:`lab-mkl-proteins`.
     """
-    grams = (standardized(K, learn, rows, rows) for K in kernels)
-    same = sum(count * (count + 1) // 2 for count in np.unique(y[rows], return_counts=True)[1])
-    options = dict(n_kernels=len(kernels), check_psd=False, n_jobs=1, random_state=trial)
-    return PairProblem(grams, y[rows], n_pairs=int(2 * same), **options)
+    same = sum(count * (count + 1) // 2 for count in np.unique(y, return_counts=True)[1])
+    return PairProblem(grams, y, n_pairs=int(2 * same), check_psd=False, n_jobs=1, random_state=trial)
 
 # %% ../../nbs/41_protein_localisation.ipynb #9deb8c02
 LAMS = tuple(float(lam) for lam in 10.0 ** np.arange(0.0, -5.1, -0.5))
@@ -336,33 +331,13 @@ def solve(problem, regularizer, solver, lams, trial, tol=1e-4, max_iter=20_000):
     """
     term = make_regularizer(regularizer, problem.correlations_)
     if solver == "certified":
-        return mkl_path(problem, term, lams, tol=tol)
+        least = lam_max(problem, term)  # from there on no kernel is worth its price
+        path = iter(mkl_path(problem, term, [lam for lam in lams if lam < least], tol=tol))
+        nothing = Bunch(mu=np.zeros(problem.n_kernels), objective=1.0)
+        return [next(path) if lam < least else nothing for lam in lams]
     return [solve_sgd(problem, term, lam, max_iter=max_iter, random_state=trial) for lam in lams]
 
 # %% ../../nbs/41_protein_localisation.ipynb #6f702b7a
-def combined(kernels, weights, learn):
-    """Weighted sum of kernels that are scaled on the learning part.
-
-    Parameters
-    ----------
-    kernels : ndarray of shape (p, n, n)
-        Gram matrices of all proteins.
-    weights : ndarray of shape (p,)
-        Weights of the scaled kernels.
-    learn : ndarray of int
-        The proteins that the scales are taken from.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        The sum, not yet centred.
-    """
-    K = np.zeros(kernels.shape[1:])
-    for m in np.flatnonzero(weights):
-        K += weights[m] / gram_moments(kernels[m][learn][:, learn])[1] * kernels[m]
-    return K
-
-
 def machine_scores(task, weights, learn, test, grid):
     """Scores of support vector machines on a weighted sum of kernels, one for each value of C.
 
@@ -371,7 +346,7 @@ def machine_scores(task, weights, learn, test, grid):
     task : Bunch
         From :func:`load_task`.
     weights : ndarray of shape (p,)
-        Weights of the kernels.
+        Weights of the kernels as they come, neither centred nor scaled.
     learn, test : ndarray of int
         The proteins to learn from and to predict.
     grid : sequence of float
@@ -386,13 +361,13 @@ def machine_scores(task, weights, learn, test, grid):
     -----
     The machines solve eq-mkl-2, one for each pair of classes.
     """
-    K = combined(task.kernels, weights, learn)
+    K = np.tensordot(weights.astype(np.float32), task.kernels, 1).astype(np.float64)
     gram, cross = (standardized(K, learn, rows, learn) for rows in (learn, test))
     machines = (SVC(C=C, kernel="precomputed").fit(gram, task.y[learn]) for C in grid)
     return np.array([task.score(task.y[test], machine.predict(cross)) for machine in machines])
 
 # %% ../../nbs/41_protein_localisation.ipynb #2979272e
-def judge(task, at, searched, weights):
+def judge(task, at, units, searched, weights):
     """Choose C on the validation part, and measure on the test part.
 
     Parameters
@@ -401,8 +376,10 @@ def judge(task, at, searched, weights):
         From :func:`load_task`.
     at : dict
         From :func:`parts`.
+    units : dict of str to ndarray of shape (p,)
+        What the kernels were divided by on the ``"fit"`` and on the ``"train"`` part.
     searched, weights : ndarray of shape (p,)
-        Weights learnt on the ``"fit"`` and on the ``"train"`` part.
+        Weights learnt on these two parts.
 
     Returns
     -------
@@ -411,10 +388,11 @@ def judge(task, at, searched, weights):
         a thousandth of the largest count, ``"over 1e-3"``, or only the largest that make up 99 % of the sum,
         ``"99 %"``.
     """
-    C = C_GRID[int(np.argmax(machine_scores(task, searched, at["fit"], at["held"], C_GRID)))]
+    tried = machine_scores(task, searched / units["fit"], at["fit"], at["held"], C_GRID)
+    C = C_GRID[int(np.argmax(tried))]
     share = np.cumsum(np.sort(weights)[::-1]) / weights.sum()
     return {
-        "score": 100.0 * machine_scores(task, weights, at["train"], at["test"], [C])[0],
+        "score": 100.0 * machine_scores(task, weights / units["train"], at["train"], at["test"], [C])[0],
         "kernels": np.count_nonzero(weights),
         "C": C,
         "over 1e-3": np.sum(weights > 1e-3 * weights.max()),
@@ -484,28 +462,58 @@ def convergence(problem, regularizer, solver, found, trial, patient):
     return measured | ({"ten times": np.count_nonzero(again(solver, max_iter=200_000).mu)} if patient else {})
 
 # %% ../../nbs/41_protein_localisation.ipynb #3102c014
-def baselines(task, learn):
+def baselines(grams, y):
     """Weights that need no pairs and no lam.
 
     Parameters
     ----------
-    task : Bunch
-        From :func:`load_task`.
-    learn : ndarray of int
-        The proteins to learn from.
+    grams : ndarray of shape (p, m, m)
+        Gram matrices of the proteins to learn from, centred and scaled.
+    y : ndarray of shape (m,)
+        Their classes.
 
     Returns
     -------
     dict of str to ndarray of shape (p,)
         For each of ``BASELINES``.
     """
-    grams = np.stack([standardized(K, learn, learn, learn) for K in task.kernels])
-    alone = alignment_weights(grams, task.y[learn], "independent")
-    best = np.zeros(len(alone))
+    alone = alignment_weights(grams, y, "independent")
+    best = np.zeros(len(grams))
     best[alone.argmax()] = 1.0
-    return {"uniform": np.ones(len(alone)), "alignment": alignment_weights(grams, task.y[learn]), "best kernel": best}
+    return {"uniform": np.ones(len(grams)), "alignment": alignment_weights(grams, y), "best kernel": best}
 
 # %% ../../nbs/41_protein_localisation.ipynb #79650817
+def prepare(task, at, trial):
+    """Centre and scale the kernels on the learning parts, draw the pairs, and weigh the kernels without them.
+
+    Parameters
+    ----------
+    task : Bunch
+        From :func:`load_task`.
+    at : dict
+        From :func:`parts`.
+    trial : int
+        The trial.
+
+    Returns
+    -------
+    problems : dict of str to PairProblem
+        The pairs of the parts ``"fit"``, ``"held"`` (centred and scaled as ``"fit"``) and ``"train"``.
+    units : dict of str to ndarray of shape (p,)
+        What the kernels are divided by on ``"fit"`` and on ``"train"``.
+    simple : dict of str to dict
+        The weights of :func:`baselines` on these two parts.
+    """
+    problems, units, simple = {}, {}, {}
+    for part, learn in {"fit": "fit", "held": "fit", "train": "train"}.items():
+        grams = np.stack([standardized(K, at[learn], at[part], at[part]) for K in task.kernels])
+        problems[part] = draw_pairs(grams, task.y[at[part]], trial)
+        if part == learn:
+            units[part] = np.array([gram_moments(K[at[part]][:, at[part]])[1] for K in task.kernels])
+            simple[part] = baselines(grams, task.y[at[part]])
+    return problems, units, simple
+
+# %% ../../nbs/41_protein_localisation.ipynb #6bf431f2
 @cache
 def run_trial(dataset, trial):
     """Run all methods on one split of a dataset.
@@ -530,13 +538,12 @@ def run_trial(dataset, trial):
     """
     task = load_task(dataset)
     at = parts(task.y, trial)
-    learn = {"fit": "fit", "held": "fit", "train": "train"}
-    problems = {part: draw_pairs(task.kernels, task.y, at[learn[part]], at[part], trial) for part in learn}
+    problems, units, simple = prepare(task, at, trial)
     results = {}
     for row, (regularizer, solver) in METHODS.items():
         found = search(problems, regularizer, solver, trial)
         results[row] = {
-            **judge(task, at, found.searched, found.weights),
+            **judge(task, at, units, found.searched, found.weights),
             **convergence(problems["train"], regularizer, solver, found, trial, patient=dataset == "psortpos"),
             "lam": np.log10(found.lam),
             "share": found.weights / found.weights.sum(),
@@ -544,9 +551,9 @@ def run_trial(dataset, trial):
             "path loss": found.losses,
             "path": [step.mu for step in found.path],
         }
-    searched, weights = baselines(task, at["fit"]), baselines(task, at["train"])
     for row in BASELINES:
-        results[row] = judge(task, at, searched[row], weights[row]) | {"share": weights[row] / weights[row].sum()}
+        weights = simple["train"][row]
+        results[row] = judge(task, at, units, simple["fit"][row], weights) | {"share": weights / weights.sum()}
     return results
 
 # %% ../../nbs/41_protein_localisation.ipynb #ae8ad281
@@ -656,6 +663,8 @@ PATH = _beside(
     [("R1 certified", "psortpos: 10^-2.0: path kernels", 0)],
     "numbers of kernels and held losses along the path of lam",
 )
+
+# %% ../../nbs/41_protein_localisation.ipynb #cf754e2c
 WEIGHTS = _beside(
     "weights",
     _crossed(CERTIFIED[:4], SETS, KERNELS),
