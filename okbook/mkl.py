@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['gram_moments', 'standardize_gram', 'pair_labels', 'kernel_correlations', 'PairProblem', 'Regularizer', 'make_regularizer', 'nonnegative_quadratic', 'dual_value', 'duality_gap', 'solve_cvxpy', 'lam_max', 'selection_reasons', 'solve_sgd', 'smoothed_hinge', 'solve_certified', 'mkl_path', 'TwoStageMKL', 'UniformMKL', 'BestKernel', 'alignment_weights', 'AlignmentMKL', 'TwoStageMKLClassifier']
 
-# %% ../nbs/04_mkl.ipynb #52850109
+# %% ../nbs/04_mkl.ipynb #a369a8e3
 import numbers
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .core import check_gram
 
-# %% ../nbs/04_mkl.ipynb #8a571125
+# %% ../nbs/04_mkl.ipynb #0c8f28ee
 def gram_moments(K, center=True, scale=True):
     r"""Mean vector and mean squared length of training points in feature space, from their Gram matrix.
 
@@ -65,7 +65,7 @@ def gram_moments(K, center=True, scale=True):
         raise ValueError("A kernel that gives all training examples the same point cannot be centred and scaled.")
     return means, float(size) if scale else 1.0
 
-# %% ../nbs/04_mkl.ipynb #73d61c35
+# %% ../nbs/04_mkl.ipynb #80b1e7b0
 def standardize_gram(K, moments=None):
     """Gram matrix with the training points' mean at the origin, and their mean squared length one.
 
@@ -103,7 +103,7 @@ def standardize_gram(K, moments=None):
     np.divide(K - rows - (means - means.mean()), size, out=out, casting="same_kind")
     return out
 
-# %% ../nbs/04_mkl.ipynb #7563a436
+# %% ../nbs/04_mkl.ipynb #dd25719b
 @njit(cache=True, nogil=True)
 def _pack_rows(K, first, last, out):
     """Rows ``first`` to ``last`` of the upper triangle of a matrix, one after the other."""
@@ -133,7 +133,7 @@ def _transpose_rows(columns, first, last, m, Z):
         for k in range(len(columns)):
             Z[q, m + k] = columns[k, q]
 
-# %% ../nbs/04_mkl.ipynb #b3aa969f
+# %% ../nbs/04_mkl.ipynb #c6b21c34
 def pair_labels(y):
     r"""Labels of pairs: :math:`t_{ij} = 2 \cdot 1[y_i = y_j] - 1`, for all :math:`i \le j`.
 
@@ -163,7 +163,7 @@ def pair_labels(y):
     _label_rows(codes, 0, len(codes), t)
     return t
 
-# %% ../nbs/04_mkl.ipynb #1a50653f
+# %% ../nbs/04_mkl.ipynb #ffe8ff66
 def _in_threads(work, n_rows, n_jobs=None):
     """Call ``work(first, last)`` on consecutive blocks of rows, one a thread, and return what they return."""
     n_threads = max(1, min(effective_n_jobs(n_jobs), n_rows))
@@ -184,7 +184,7 @@ def _numbered(kernels, n, check_psd):
             raise ValueError(f"kernels[{m}] is zero: it says nothing about any pair, and correlates with nothing.")
         yield K
 
-# %% ../nbs/04_mkl.ipynb #f7f7f09c
+# %% ../nbs/04_mkl.ipynb #d87f8ded
 def _pair_matrix(kernels, n, p, n_jobs=None):
     """The upper triangles of p Gram matrices as the columns of one float32 matrix, its rows contiguous."""
     Z = np.empty((n * (n + 1) // 2, p), dtype=np.float32)
@@ -202,7 +202,7 @@ def _pair_matrix(kernels, n, p, n_jobs=None):
         raise ValueError(f"There are {m + k} kernels, and n_kernels={p} were announced.")
     return Z
 
-# %% ../nbs/04_mkl.ipynb #08f3e5b5
+# %% ../nbs/04_mkl.ipynb #d368dde2
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _scores_of(Z, mu, first, last, out):
     """Z @ mu on a block of rows, in double precision."""
@@ -224,7 +224,7 @@ def _pull_of(Z, t, a, first, last):
                 out[m] += s * Z[q, m]
     return out
 
-# %% ../nbs/04_mkl.ipynb #e39267b0
+# %% ../nbs/04_mkl.ipynb #07b95dc0
 def _check_classes(y):
     """Classes, the code of each example, and the members of each class: two classes of two at least."""
     y = column_or_1d(np.asarray(y))
@@ -238,7 +238,7 @@ def _check_classes(y):
         )
     return classes, codes, counts
 
-# %% ../nbs/04_mkl.ipynb #71fe83ed
+# %% ../nbs/04_mkl.ipynb #847fac55
 def _pair_weights(t, class_weight):
     """Equal weights, or half of the weight for each label; they add up to one."""
     if class_weight not in (None, "balanced"):
@@ -257,7 +257,7 @@ def _draw_pairs(t, n_pairs, random_state):
     sizes = (n_pairs - n_pairs // 2, n_pairs // 2)
     return np.sort(np.concatenate([rng.choice(s, k, replace=k > len(s)) for s, k in zip(sides, sizes)]))
 
-# %% ../nbs/04_mkl.ipynb #3c2c156d
+# %% ../nbs/04_mkl.ipynb #2ff4fe60
 def kernel_correlations(kernels):
     r"""Correlations :math:`Q_{ml} = \operatorname{tr}(K_m K_l) / (\|K_m\|_F \|K_l\|_F)` of Gram matrices.
 
@@ -305,7 +305,7 @@ def _correlations_of(G):
     np.fill_diagonal(Q, 1.0)
     return 0.5 * (Q + Q.T)
 
-# %% ../nbs/04_mkl.ipynb #2569eef0
+# %% ../nbs/04_mkl.ipynb #5bac5eae
 class _PairCorrelations:
     """The part of the problem on pairs that knows how the kernels correlate."""
 
@@ -320,7 +320,7 @@ class _PairCorrelations:
         diagonal = self.Z[i * self.n - i * (i - 1) // 2].astype(np.float64)
         return _correlations_of(G - diagonal.T @ diagonal)
 
-# %% ../nbs/04_mkl.ipynb #ad1dd277
+# %% ../nbs/04_mkl.ipynb #1a404d0f
 class _PairArrays(_PairCorrelations):
     """The part that builds the arrays."""
 
@@ -350,7 +350,7 @@ class _PairArrays(_PairCorrelations):
         self.pairs = _draw_pairs(self.t, n_pairs, random_state)
         self.Z, self.t = self.Z[self.pairs], self.t[self.pairs]
 
-# %% ../nbs/04_mkl.ipynb #c5669c7e
+# %% ../nbs/04_mkl.ipynb #7f2304fe
 class PairProblem(_PairArrays):
     r"""The binary problem on pairs of examples whose solution is a combination of kernels.
 
@@ -478,7 +478,7 @@ class PairProblem(_PairArrays):
         """
         return 0.5 * lam * regularizer.value(mu) + self.loss(mu)
 
-# %% ../nbs/04_mkl.ipynb #daecdd29
+# %% ../nbs/04_mkl.ipynb #4525e366
 class _Form:
     """A term that is linear plus quadratic."""
 
@@ -533,7 +533,7 @@ class _Form:
         """
         return self.linear + 2.0 * (self.quadratic @ np.asarray(mu, dtype=np.float64))
 
-# %% ../nbs/04_mkl.ipynb #d32fbf0b
+# %% ../nbs/04_mkl.ipynb #6ac4e615
 class Regularizer(_Form):
     r"""A regulariser :math:`R(\mu) = c^\top \mu + \mu^\top A \mu` on weights that are not negative.
 
@@ -639,7 +639,7 @@ class Regularizer(_Form):
         s = self.scale_dual(v, lam)
         return s * float(total) - self.conjugate(s * v, lam, start)[0]
 
-# %% ../nbs/04_mkl.ipynb #6eaedfab
+# %% ../nbs/04_mkl.ipynb #486a3a1a
 _TERMS = {  # name: the pair (c, A)
     "l2": lambda Q, rho: (np.zeros(len(Q)), np.eye(len(Q))),
     "l1": lambda Q, rho: (np.ones(len(Q)), np.zeros_like(Q)),
@@ -701,7 +701,7 @@ def _root_sums(Q):
     values, vectors = sla.eigh(Q)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.sum(axis=0)
 
-# %% ../nbs/04_mkl.ipynb #e2433829
+# %% ../nbs/04_mkl.ipynb #5a1eed73
 def nonnegative_quadratic(A, u, start=None, max_steps=None):
     r"""Minimise :math:`\frac12 x^\top A x - u^\top x` over :math:`x \ge 0`, by active sets.
 
@@ -755,14 +755,14 @@ def nonnegative_quadratic(A, u, start=None, max_steps=None):
             passive = x > 0
     return x
 
-# %% ../nbs/04_mkl.ipynb #7269e1c5
+# %% ../nbs/04_mkl.ipynb #5982715c
 def _check_lam(lam):
     """A positive number."""
     if not isinstance(lam, numbers.Real) or not 0 < lam < np.inf:
         raise ValueError(f"lam must be a positive number: got {lam!r}.")
     return float(lam)
 
-# %% ../nbs/04_mkl.ipynb #4471398e
+# %% ../nbs/04_mkl.ipynb #8ab12534
 def dual_value(problem, regularizer, lam, a):
     r"""Dual value of pair weights a: a lower bound of the objective, whatever a is.
 
@@ -804,7 +804,7 @@ def dual_value(problem, regularizer, lam, a):
     a = np.clip(a, 0.0, problem.w)
     return regularizer.dual_value(a.sum(dtype=np.float64), problem.pull(a), _check_lam(lam))
 
-# %% ../nbs/04_mkl.ipynb #8738c7df
+# %% ../nbs/04_mkl.ipynb #ad55f245
 def duality_gap(problem, regularizer, lam, mu, a=None):
     r"""Objective at weights mu minus the dual value of a: a bound on the distance from the least objective.
 
@@ -834,7 +834,7 @@ def duality_gap(problem, regularizer, lam, mu, a=None):
         a = problem.w * np.heaviside(1.0 - problem.margins(mu), 0.5)
     return problem.objective(mu, regularizer, lam) - dual_value(problem, regularizer, lam, a)
 
-# %% ../nbs/04_mkl.ipynb #ae1c4c5a
+# %% ../nbs/04_mkl.ipynb #917d5be6
 def solve_cvxpy(problem, regularizer, lam, **options):
     r"""Solve the problem as it is written, with cvxpy: for some ten thousand pairs at most.
 
@@ -871,7 +871,7 @@ def solve_cvxpy(problem, regularizer, lam, **options):
     objective, dual = problem.objective(weights, regularizer, lam), dual_value(problem, regularizer, lam, a)
     return Bunch(mu=weights, a=a, objective=objective, dual=dual, gap=objective - dual)
 
-# %% ../nbs/04_mkl.ipynb #f34b1603
+# %% ../nbs/04_mkl.ipynb #298604d5
 def lam_max(problem, regularizer):
     r"""Smallest lam at which no kernel is worth its price, so that ``mu = 0`` is optimal.
 
@@ -897,7 +897,7 @@ def lam_max(problem, regularizer):
     with np.errstate(divide="ignore"):
         return float((2.0 * v[wanted] / np.maximum(c[wanted], 0.0)).max(initial=0.0))
 
-# %% ../nbs/04_mkl.ipynb #00be6508
+# %% ../nbs/04_mkl.ipynb #f61f17d0
 def selection_reasons(problem, regularizer, lam, mu, a):
     r"""Why each kernel is selected or not: its pull against its price.
 
@@ -928,7 +928,7 @@ def selection_reasons(problem, regularizer, lam, mu, a):
     pull, price = problem.pull(a), 0.5 * _check_lam(lam) * regularizer.gradient(mu)
     return Bunch(pull=pull, price=price, selected=np.asarray(mu) > 0)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #d7021c9d
+# %% ../nbs/04_mkl_1_solvers.ipynb #18d12fe2
 import math
 import warnings
 from inspect import signature
@@ -939,10 +939,11 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, column_or_1d
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from .core import LinearKernel, RBFKernel, check_gram, check_kernel, squared_distances
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #97d379b4
+# %% ../nbs/04_mkl_1_solvers.ipynb #632c2696
 @njit(cache=True, nogil=True)
 def _sgd_steps(Z, t, draws, lam, linear, quadratic, steps, mu, mean):
     """Steps of the projected stochastic subgradient, one for each row of draws; adds up the gradients in ``mean``."""
@@ -964,7 +965,7 @@ def _sgd_steps(Z, t, draws, lam, linear, quadratic, steps, mu, mean):
                 mean[m] += gradient[m]
             mu[m] = max(0.0, mu[m] - steps[k] * gradient[m])
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #0a8868c0
+# %% ../nbs/04_mkl_1_solvers.ipynb #31af7aa5
 def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=1, tol=1e-3, random_state=None):
     r"""Run the source's stochastic gradient: projected steps on drawn pairs, stopped after a number of steps.
 
@@ -1027,7 +1028,7 @@ def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=
     found = Bunch(mu=mu, a=a, objective=objective, dual=dual, gap=(objective - dual) / objective, n_iter=n_iter)
     return Bunch(**found, n_passes=n_iter * batch_size / problem.n_pairs, stopped=stopped)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #95157b4a
+# %% ../nbs/04_mkl_1_solvers.ipynb #726a871c
 def smoothed_hinge(margins, delta):
     r"""Hinge loss with its kink rounded off over a width, and minus its slope.
 
@@ -1059,7 +1060,7 @@ def smoothed_hinge(margins, delta):
     share = np.clip(u / delta + 0.5, 0.0, 1.0)
     return share * (u + 0.5 * delta * (1.0 - share)), share
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #62e471c1
+# %% ../nbs/04_mkl_1_solvers.ipynb #db5f505e
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, pull):
     """One pass over a block of rows: margins, what the pairs pull, and four sums (see ``_Point``)."""
@@ -1084,7 +1085,7 @@ def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, pull):
             pull[m] += a * Z[q, m]
     return loss, smooth, total, rounding
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #26e15fe5
+# %% ../nbs/04_mkl_1_solvers.ipynb #2e907ec9
 @njit(cache=True, nogil=True)
 def _rows_between(old, new, w, x, delta, first, last):
     """Smoothed loss between two vectors of margins, and minus its slope, on a block of pairs."""
@@ -1097,7 +1098,7 @@ def _rows_between(old, new, w, x, delta, first, last):
         pulled += w[q] * share * along
     return smooth, pulled
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #1f4beaf2
+# %% ../nbs/04_mkl_1_solvers.ipynb #d379e034
 class _Pairs:
     "Pairs to sum over, all of a problem or every k-th, and how often all of its rows have been read."
 
@@ -1130,7 +1131,7 @@ class _Pairs:
         )
         return sum(sums)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #e45c306f
+# %% ../nbs/04_mkl_1_solvers.ipynb #a2d8bfbd
 def _curvature(pairs, point, max_rows=2**14):
     "Hessian of the smoothed loss: the pairs in the rounded zone, at most so many of them, evenly spread."
     zone = np.flatnonzero(np.abs(1.0 - point.margins) < 0.5 * point.delta)
@@ -1139,7 +1140,7 @@ def _curvature(pairs, point, max_rows=2**14):
     scale = pairs.w[zone].sum(dtype=np.float64) / max(w.sum(dtype=np.float64), 1e-300) / point.delta
     return scale * (rows.T @ (rows * w[:, None]))
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #ed53fe01
+# %% ../nbs/04_mkl_1_solvers.ipynb #f8752f2b
 class _Model:
     "The smoothed problem near a point: a parabola over weights that are not negative."
 
@@ -1155,7 +1156,7 @@ class _Model:
         target = H @ point.mu + point.pull - 0.5 * lam * self.R.gradient(point.mu)
         return nonnegative_quadratic(H, target, point.mu)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #c65e622f
+# %% ../nbs/04_mkl_1_solvers.ipynb #b1cb96ed
 class _Search(_Model):
     "Steps that never go up."
 
@@ -1188,12 +1189,17 @@ class _Search(_Model):
             return new
         return self.pairs.point(self.search(old, new, lam), delta)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #cd1f3941
+# %% ../nbs/04_mkl_1_solvers.ipynb #4a5c5b4e
 class _Newton(_Search):
     "Newton's method, with a certificate after each pass."
 
     def solve(self, lam, point):
         "Passes until the gap is closed; the best weights and the best bound are kept."
+        with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small to share
+            return self._solve(lam, point)
+
+    def _solve(self, lam, point):
+        "The same, whatever the threads of BLAS."
         best = Bunch(objective=np.inf, dual=-np.inf, n_iter=0, trace=[])
         while True:
             objective = 0.5 * lam * self.R.value(point.mu) + point.loss
@@ -1214,7 +1220,7 @@ class _Newton(_Search):
             point = self.descend(point, lam, min(1.0, max(0.2, shrink)) * point.delta)
             best.n_iter += 1
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #81d7d0db
+# %% ../nbs/04_mkl_1_solvers.ipynb #1e057f51
 def _rough_point(pairs, problem, regularizer, lam, tol, max_iter):
     "Where to start: the solution on every sixteenth pair, if there are many, or zero."
     zero = np.zeros(problem.n_kernels)
@@ -1241,7 +1247,7 @@ def _certified(best, pairs, lam, tol):
     best.update(a=a, gap=max(gap, 0.0), trace=np.array(best.trace))
     return best
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #c1ce09b0
+# %% ../nbs/04_mkl_1_solvers.ipynb #7265631d
 def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0):
     r"""Solve the problem on pairs until the relative duality gap is at most a tolerance.
 
@@ -1316,7 +1322,7 @@ def _check_weights(mu, p):
         raise ValueError(f"Weights to start from must be {p} numbers that are not negative: got shape {mu.shape}.")
     return mu
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #1952c74a
+# %% ../nbs/04_mkl_1_solvers.ipynb #c77ed7b4
 def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     r"""Solve the problem on pairs for many values of lam, each to a relative duality gap.
 
@@ -1364,7 +1370,7 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
         found[k] = Bunch(**_certified(best, pairs, lams[k], tol), n_passes=pairs.passes - before)
     return found
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #e9dedb64
+# %% ../nbs/04_mkl_1_solvers.ipynb #cba7a870
 def _default_kernels(X):
     """A linear kernel and Gaussian kernels of five widths around the median distance."""
     some = X[:: max(1, len(X) // 500)]
@@ -1406,7 +1412,7 @@ class _KernelInputs(BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #59ee07a8
+# %% ../nbs/04_mkl_1_solvers.ipynb #634da9a1
 class _KernelStream(_KernelInputs):
     """The part that streams Gram matrices."""
 
@@ -1476,7 +1482,7 @@ def _combine(grams, weights):
             total = total + weight * K
     return total
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #afd05f98
+# %% ../nbs/04_mkl_1_solvers.ipynb #91e742cc
 class _Solves(_KernelStream):
     "The part that makes the problem on pairs and solves it."
 
@@ -1505,7 +1511,7 @@ class _Solves(_KernelStream):
         found = solve_cvxpy(problem, regularizer, self.lam)
         return Bunch(**{**found, "gap": found.gap / found.objective}, n_iter=None)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #ef5ea409
+# %% ../nbs/04_mkl_1_solvers.ipynb #6ca01f78
 class TwoStageMKL(TransformerMixin, _Solves):
     r"""Weights of kernels learnt from pairs of examples, and the combined kernel.
 
