@@ -11,7 +11,7 @@ __all__ = ['TYPES', 'ALL_TYPES', 'N_FOLDS', 'BETA', 'IMPUTERS', 'LAM1_GRID', 'DI
            'Setting', 'measure', 'measure_setting', 'compute_cell', 'compute_measure', 'forest_importances',
            'compute_importance', 'complete', 'share_an_entry', 'compute_top']
 
-# %% ../../nbs/12_enzyme_network.ipynb #7d7b0ab1
+# %% ../../nbs/12_enzyme_network.ipynb #12180efa
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
@@ -30,7 +30,7 @@ from ..rkhs import KernelCCALinks, LinkPredictorCV, MetricLinks, OutputKernelRid
 from ..tables import Table
 from ..trees import OutputKernelBagging, OutputKernelExtraTrees, OutputKernelTree
 
-# %% ../../nbs/12_enzyme_network.ipynb #b99d5c54
+# %% ../../nbs/12_enzyme_network.ipynb #38fe648e
 TYPES = ("expression", "localisation", "phylogenetic")
 ALL_TYPES = ("expression", "expression_eisen", "localisation", "phylogenetic", "phylogenetic_pavlidis")
 
@@ -84,7 +84,7 @@ def restrict(network, nodes):
     inputs = {name: values[nodes] for name, values in network.inputs.items()}
     return Bunch(adjacency=network.adjacency[np.ix_(nodes, nodes)], inputs=inputs, **part)
 
-# %% ../../nbs/12_enzyme_network.ipynb #b7c7a3e5
+# %% ../../nbs/12_enzyme_network.ipynb #706e2be9
 def toy_network(n_pathways=20, n_steps=8, random_state=0):
     """Invent a metabolism with the fields of the real one.
 
@@ -128,7 +128,7 @@ def toy_network(n_pathways=20, n_steps=8, random_state=0):
         ec_codes=np.array([f"1.1.{a}.{b}" for a, b in zip(pathway, step)]),
     )
 
-# %% ../../nbs/12_enzyme_network.ipynb #e6dc6a5e
+# %% ../../nbs/12_enzyme_network.ipynb #711d32de
 N_FOLDS, BETA = 10, 1.0
 
 
@@ -191,7 +191,7 @@ def hidden_pairs(rows, train, test, kind="any"):
     one, both = rows[:, train].ravel(), rows[:, test][np.triu_indices(len(test), 1)]
     return {"one": one, "both": both, "any": np.concatenate([one, both])}[kind]
 
-# %% ../../nbs/12_enzyme_network.ipynb #f2f5075d
+# %% ../../nbs/12_enzyme_network.ipynb #39d0ec93
 IMPUTERS = {
     "mean": partial(SimpleImputer, keep_empty_features=True),
     "neighbours": partial(KNNImputer, n_neighbors=5, keep_empty_features=True),
@@ -236,7 +236,7 @@ def fold_inputs(network, types, train, impute="mean"):
         filled.append(IMPUTERS[impute]().fit(X[train]).transform(X) if np.isnan(X).any() else X)
     return np.hstack(filled)
 
-# %% ../../nbs/12_enzyme_network.ipynb #3c4c8950
+# %% ../../nbs/12_enzyme_network.ipynb #685e5f26
 def score_by_trees(
     network, types, train, test, seed=0, model=OutputKernelTree, see="known", known="predicted", impute="mean", **params
 ):
@@ -286,7 +286,7 @@ def score_by_trees(
         rows = rows / np.outer(norms[test], norms)
     return np.round(rows, 12)
 
-# %% ../../nbs/12_enzyme_network.ipynb #6458cda0
+# %% ../../nbs/12_enzyme_network.ipynb #35ea93bd
 def fold_gram(network, types, train):
     """Average Gaussian kernels over types of inputs; means, deviations and widths are those of the known nodes.
 
@@ -345,7 +345,7 @@ def score_by_ridge(network, types, train, test, seed=0):
     model.fit(fold_gram(network, types, train), network.adjacency[np.ix_(train, train)].astype(float), train)
     return np.round(model.score_pairs()[test], 12)
 
-# %% ../../nbs/12_enzyme_network.ipynb #159f1d6a
+# %% ../../nbs/12_enzyme_network.ipynb #1ab1f08f
 LAM1_GRID, DIMENSIONS = (0.01, 0.1, 1.0, 10.0), (10, 30, 100)
 
 
@@ -394,7 +394,7 @@ def score_by_projection(network, types, train, test, seed=0, model=KernelCCALink
     points = _points(model, K, A, train, lam1)[:, :d]
     return np.round(-euclidean_distances(points[test], points), 12)
 
-# %% ../../nbs/12_enzyme_network.ipynb #15bb57a8
+# %% ../../nbs/12_enzyme_network.ipynb #22b7bfa2
 @dataclass(frozen=True)
 class Setting:
     """A method on some inputs of some nodes.
@@ -464,7 +464,7 @@ class Setting:
         train, test = node_folds(len(network.adjacency), self.folds)[fold]
         return self.method(network, self.types, train, test, self.seeds + fold, **self.options), train, test
 
-# %% ../../nbs/12_enzyme_network.ipynb #7c8c6a19
+# %% ../../nbs/12_enzyme_network.ipynb #f0e8e014
 EXTRA = {"model": OutputKernelExtraTrees, "n_estimators": 100, "min_samples_split": 5}
 BAGGING = {"model": OutputKernelBagging, "n_estimators": 100}
 SETTINGS = {
@@ -474,7 +474,7 @@ SETTINGS = {
     **{f"extra-trees, {name}": Setting(options=EXTRA, types=(name,)) for name in TYPES},
 }
 
-# %% ../../nbs/12_enzyme_network.ipynb #88b23dbf
+# %% ../../nbs/12_enzyme_network.ipynb #4f59268c
 AREAS = {"ROC": roc_auc, "AP": pr_auc}
 KINDS = {"": "any", ", one hidden": "one", ", both hidden": "both"}
 RATES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -542,7 +542,7 @@ def measure_setting(setting, name, fold):
     """
     return measure(name, ALL_SETTINGS[setting].network().adjacency, *_scored(setting, fold))
 
-# %% ../../nbs/12_enzyme_network.ipynb #0709a2b0
+# %% ../../nbs/12_enzyme_network.ipynb #726ec8cb
 def compute_cell(row, column, repeat, seed):
     """Compute a cell of ``ok3-figure2``: a method, its inputs, a fold.
 
@@ -586,7 +586,7 @@ def compute_measure(row, column, repeat, seed):
     """
     return measure_setting(row, column, repeat)
 
-# %% ../../nbs/12_enzyme_network.ipynb #cac4b513
+# %% ../../nbs/12_enzyme_network.ipynb #74e86b96
 TABLE = Table(
     id="ok3-figure2",
     rows=["single tree", "bagging", "extra-trees"],
@@ -613,7 +613,7 @@ MEASURED = Table(
     digits=3,
 )
 
-# %% ../../nbs/12_enzyme_network.ipynb #02b53e51
+# %% ../../nbs/12_enzyme_network.ipynb #115f0f59
 COSINE = EXTRA | {"known": "cosine"}
 CHOICES = {
     "kernel of the whole network": Setting(options=EXTRA | {"see": "whole"}),
@@ -634,7 +634,7 @@ INPUTS = {
     "phylogenetic_pavlidis, 401 genes, cosine": Setting(options=COSINE, **GENOMES),
 }
 
-# %% ../../nbs/12_enzyme_network.ipynb #29f861b2
+# %% ../../nbs/12_enzyme_network.ipynb #7d4a31b9
 METHODS = {
     "ridge regression": (score_by_ridge, {}),
     "kernel CCA": (score_by_projection, {"model": KernelCCALinks}),
@@ -646,7 +646,7 @@ RIVALS = {
 }
 ALL_SETTINGS = SETTINGS | CHOICES | INPUTS | RIVALS
 
-# %% ../../nbs/12_enzyme_network.ipynb #a0224726
+# %% ../../nbs/12_enzyme_network.ipynb #a3714938
 def _table(name, settings, part, summary):
     "A table with a row a setting, and two areas for columns."
     return Table(
@@ -669,7 +669,7 @@ OTHER_METHODS = _table(
     "methods", RIVALS, [("ridge regression, phylogenetic_pavlidis, 401 genes", "ROC", 0)], "kernel methods"
 )
 
-# %% ../../nbs/12_enzyme_network.ipynb #817bf4f8
+# %% ../../nbs/12_enzyme_network.ipynb #6a6dddb6
 WIDTHS = {"expression": 77, "expression_eisen": 79, "localisation": 23, "phylogenetic": 32, "phylogenetic_pavlidis": 24}
 
 
@@ -727,7 +727,7 @@ def compute_importance(row, column, repeat, seed):
     nodes, types = ("complete", ALL_TYPES) if few else ("all", TYPES)
     return float(forest_importances(nodes, types, repeat)[name][int(row)])
 
-# %% ../../nbs/12_enzyme_network.ipynb #60a2102e
+# %% ../../nbs/12_enzyme_network.ipynb #32ba7729
 _COLUMNS = {name: WIDTHS[name] for name in TYPES} | {f"{name}, 401 genes": WIDTHS[name] for name in ALL_TYPES}
 IMPORTANCE = Table(
     id="ok3-figure2-importance",
@@ -742,7 +742,7 @@ IMPORTANCE = Table(
     units="share of the variance removed",
 )
 
-# %% ../../nbs/12_enzyme_network.ipynb #e258b1e7
+# %% ../../nbs/12_enzyme_network.ipynb #0cf23cf7
 def complete(setting, network):
     """Score all pairs of a network, each by forests that knew no link of one of its nodes.
 
@@ -801,7 +801,7 @@ def share_an_entry(strings):
     M = MultiLabelBinarizer().fit_transform(entries)
     return M @ M.T > 0
 
-# %% ../../nbs/12_enzyme_network.ipynb #0eb29efe
+# %% ../../nbs/12_enzyme_network.ipynb #860fbbb3
 BEST = (20, 100, 500)
 
 
@@ -820,7 +820,7 @@ def _ranked_pairs(row):
     }
     return {name: fact[above][order].astype(float) for name, fact in facts.items()}
 
-# %% ../../nbs/12_enzyme_network.ipynb #e2770c2a
+# %% ../../nbs/12_enzyme_network.ipynb #d1389245
 def compute_top(row, column, repeat, seed):
     """Compute a cell of ``ok3-figure2-top``: what the best pairs, or the best new pairs, are.
 
@@ -844,7 +844,7 @@ def compute_top(row, column, repeat, seed):
     values = facts[name] if name == "links" else facts[name][facts["links"] == 0]
     return float(values[: None if many == "all" else int(many.removeprefix("best "))].mean())
 
-# %% ../../nbs/12_enzyme_network.ipynb #24e23cf0
+# %% ../../nbs/12_enzyme_network.ipynb #0609df79
 TOP_ROWS = [
     "extra-trees, all inputs",
     "cosine of the predictions",
