@@ -928,7 +928,7 @@ def selection_reasons(problem, regularizer, lam, mu, a):
     pull, price = problem.pull(a), 0.5 * _check_lam(lam) * regularizer.gradient(mu)
     return Bunch(pull=pull, price=price, selected=np.asarray(mu) > 0)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #18d12fe2
+# %% ../nbs/04_mkl_1_solvers.ipynb #ca442da1
 import math
 import warnings
 from inspect import signature
@@ -943,7 +943,7 @@ from threadpoolctl import threadpool_limits
 
 from .core import LinearKernel, RBFKernel, check_gram, check_kernel, squared_distances
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #632c2696
+# %% ../nbs/04_mkl_1_solvers.ipynb #cbd0c6eb
 @njit(cache=True, nogil=True)
 def _sgd_steps(Z, t, draws, lam, linear, quadratic, steps, mu, mean):
     """Steps of the projected stochastic subgradient, one for each row of draws; adds up the gradients in ``mean``."""
@@ -965,7 +965,7 @@ def _sgd_steps(Z, t, draws, lam, linear, quadratic, steps, mu, mean):
                 mean[m] += gradient[m]
             mu[m] = max(0.0, mu[m] - steps[k] * gradient[m])
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #31af7aa5
+# %% ../nbs/04_mkl_1_solvers.ipynb #930f3eb2
 def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=1, tol=1e-3, random_state=None):
     r"""Run the source's stochastic gradient: projected steps on drawn pairs, stopped after a number of steps.
 
@@ -1028,7 +1028,7 @@ def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=
     found = Bunch(mu=mu, a=a, objective=objective, dual=dual, gap=(objective - dual) / objective, n_iter=n_iter)
     return Bunch(**found, n_passes=n_iter * batch_size / problem.n_pairs, stopped=stopped)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #726a871c
+# %% ../nbs/04_mkl_1_solvers.ipynb #52f122f1
 def smoothed_hinge(margins, delta):
     r"""Hinge loss with its kink rounded off over a width, and minus its slope.
 
@@ -1060,7 +1060,7 @@ def smoothed_hinge(margins, delta):
     share = np.clip(u / delta + 0.5, 0.0, 1.0)
     return share * (u + 0.5 * delta * (1.0 - share)), share
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #db5f505e
+# %% ../nbs/04_mkl_1_solvers.ipynb #f93fe73f
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, pull):
     """One pass over a block of rows: margins, what the pairs pull, and four sums (see ``_Point``)."""
@@ -1085,7 +1085,7 @@ def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, pull):
             pull[m] += a * Z[q, m]
     return loss, smooth, total, rounding
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #2e907ec9
+# %% ../nbs/04_mkl_1_solvers.ipynb #888f9ac1
 @njit(cache=True, nogil=True)
 def _rows_between(old, new, w, x, delta, first, last):
     """Smoothed loss between two vectors of margins, and minus its slope, on a block of pairs."""
@@ -1098,7 +1098,7 @@ def _rows_between(old, new, w, x, delta, first, last):
         pulled += w[q] * share * along
     return smooth, pulled
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #d379e034
+# %% ../nbs/04_mkl_1_solvers.ipynb #b46c78b5
 class _Pairs:
     "Pairs to sum over, all of a problem or every k-th, and how often all of its rows have been read."
 
@@ -1131,7 +1131,7 @@ class _Pairs:
         )
         return sum(sums)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #a2d8bfbd
+# %% ../nbs/04_mkl_1_solvers.ipynb #4916f6ea
 def _curvature(pairs, point, max_rows=2**14):
     "Hessian of the smoothed loss: the pairs in the rounded zone, at most so many of them, evenly spread."
     zone = np.flatnonzero(np.abs(1.0 - point.margins) < 0.5 * point.delta)
@@ -1140,7 +1140,7 @@ def _curvature(pairs, point, max_rows=2**14):
     scale = pairs.w[zone].sum(dtype=np.float64) / max(w.sum(dtype=np.float64), 1e-300) / point.delta
     return scale * (rows.T @ (rows * w[:, None]))
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #f8752f2b
+# %% ../nbs/04_mkl_1_solvers.ipynb #4ae34827
 class _Model:
     "The smoothed problem near a point: a parabola over weights that are not negative."
 
@@ -1156,7 +1156,7 @@ class _Model:
         target = H @ point.mu + point.pull - 0.5 * lam * self.R.gradient(point.mu)
         return nonnegative_quadratic(H, target, point.mu)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #b1cb96ed
+# %% ../nbs/04_mkl_1_solvers.ipynb #46fd3211
 class _Search(_Model):
     "Steps that never go up."
 
@@ -1189,7 +1189,7 @@ class _Search(_Model):
             return new
         return self.pairs.point(self.search(old, new, lam), delta)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #4a5c5b4e
+# %% ../nbs/04_mkl_1_solvers.ipynb #c9b91bf4
 class _Newton(_Search):
     "Newton's method, with a certificate after each pass."
 
@@ -1220,7 +1220,7 @@ class _Newton(_Search):
             point = self.descend(point, lam, min(1.0, max(0.2, shrink)) * point.delta)
             best.n_iter += 1
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #1e057f51
+# %% ../nbs/04_mkl_1_solvers.ipynb #44d96bfb
 def _rough_point(pairs, problem, regularizer, lam, tol, max_iter):
     "Where to start: the solution on every sixteenth pair, if there are many, or zero."
     zero = np.zeros(problem.n_kernels)
@@ -1247,7 +1247,7 @@ def _certified(best, pairs, lam, tol):
     best.update(a=a, gap=max(gap, 0.0), trace=np.array(best.trace))
     return best
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #7265631d
+# %% ../nbs/04_mkl_1_solvers.ipynb #01594bae
 def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0):
     r"""Solve the problem on pairs until the relative duality gap is at most a tolerance.
 
@@ -1322,7 +1322,7 @@ def _check_weights(mu, p):
         raise ValueError(f"Weights to start from must be {p} numbers that are not negative: got shape {mu.shape}.")
     return mu
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #c77ed7b4
+# %% ../nbs/04_mkl_1_solvers.ipynb #c771365d
 def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     r"""Solve the problem on pairs for many values of lam, each to a relative duality gap.
 
@@ -1370,7 +1370,7 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
         found[k] = Bunch(**_certified(best, pairs, lams[k], tol), n_passes=pairs.passes - before)
     return found
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #cba7a870
+# %% ../nbs/04_mkl_1_solvers.ipynb #126fd802
 def _default_kernels(X):
     """A linear kernel and Gaussian kernels of five widths around the median distance."""
     some = X[:: max(1, len(X) // 500)]
@@ -1412,7 +1412,7 @@ class _KernelInputs(BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #634da9a1
+# %% ../nbs/04_mkl_1_solvers.ipynb #8764df90
 class _KernelStream(_KernelInputs):
     """The part that streams Gram matrices."""
 
@@ -1482,7 +1482,7 @@ def _combine(grams, weights):
             total = total + weight * K
     return total
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #91e742cc
+# %% ../nbs/04_mkl_1_solvers.ipynb #9724ce13
 class _Solves(_KernelStream):
     "The part that makes the problem on pairs and solves it."
 
@@ -1511,7 +1511,7 @@ class _Solves(_KernelStream):
         found = solve_cvxpy(problem, regularizer, self.lam)
         return Bunch(**{**found, "gap": found.gap / found.objective}, n_iter=None)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #6ca01f78
+# %% ../nbs/04_mkl_1_solvers.ipynb #ede15c40
 class TwoStageMKL(TransformerMixin, _Solves):
     r"""Weights of kernels learnt from pairs of examples, and the combined kernel.
 
