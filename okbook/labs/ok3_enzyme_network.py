@@ -11,7 +11,7 @@ __all__ = ['TYPES', 'ALL_TYPES', 'N_FOLDS', 'BETA', 'IMPUTERS', 'LAM1_GRID', 'DI
            'Setting', 'measure', 'measure_setting', 'compute_cell', 'compute_measure', 'forest_importances',
            'compute_importance', 'complete', 'share_an_entry', 'compute_top']
 
-# %% ../../nbs/12_enzyme_network.ipynb #fa406d7a
+# %% ../../nbs/12_enzyme_network.ipynb #d04c55a8
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
@@ -30,7 +30,7 @@ from ..rkhs import KernelCCALinks, LinkPredictorCV, MetricLinks, OutputKernelRid
 from ..tables import Table
 from ..trees import OutputKernelBagging, OutputKernelExtraTrees, OutputKernelTree
 
-# %% ../../nbs/12_enzyme_network.ipynb #d57656f8
+# %% ../../nbs/12_enzyme_network.ipynb #75446f5c
 TYPES = ("expression", "localisation", "phylogenetic")
 ALL_TYPES = ("expression", "expression_eisen", "localisation", "phylogenetic", "phylogenetic_pavlidis")
 
@@ -84,7 +84,7 @@ def restrict(network, nodes):
     inputs = {name: values[nodes] for name, values in network.inputs.items()}
     return Bunch(adjacency=network.adjacency[np.ix_(nodes, nodes)], inputs=inputs, **part)
 
-# %% ../../nbs/12_enzyme_network.ipynb #6191cbd6
+# %% ../../nbs/12_enzyme_network.ipynb #14dcbc24
 def toy_network(n_pathways=20, n_steps=8, random_state=0):
     """Invent a metabolism with the fields of the real one.
 
@@ -128,7 +128,7 @@ def toy_network(n_pathways=20, n_steps=8, random_state=0):
         ec_codes=np.array([f"1.1.{a}.{b}" for a, b in zip(pathway, step)]),
     )
 
-# %% ../../nbs/12_enzyme_network.ipynb #f397780c
+# %% ../../nbs/12_enzyme_network.ipynb #dff7e4c3
 N_FOLDS, BETA = 10, 1.0
 
 
@@ -191,7 +191,7 @@ def hidden_pairs(rows, train, test, kind="any"):
     one, both = rows[:, train].ravel(), rows[:, test][np.triu_indices(len(test), 1)]
     return {"one": one, "both": both, "any": np.concatenate([one, both])}[kind]
 
-# %% ../../nbs/12_enzyme_network.ipynb #bc661270
+# %% ../../nbs/12_enzyme_network.ipynb #4e904c2b
 IMPUTERS = {
     "mean": partial(SimpleImputer, keep_empty_features=True),
     "neighbours": partial(KNNImputer, n_neighbors=5, keep_empty_features=True),
@@ -236,7 +236,7 @@ def fold_inputs(network, types, train, impute="mean"):
         filled.append(IMPUTERS[impute]().fit(X[train]).transform(X) if np.isnan(X).any() else X)
     return np.hstack(filled)
 
-# %% ../../nbs/12_enzyme_network.ipynb #bdef60f6
+# %% ../../nbs/12_enzyme_network.ipynb #25a69ca3
 def score_by_trees(
     network, types, train, test, seed=0, model=OutputKernelTree, see="known", known="predicted", impute="mean", **params
 ):
@@ -286,7 +286,7 @@ def score_by_trees(
         rows = rows / np.outer(norms[test], norms)
     return np.round(rows, 12)
 
-# %% ../../nbs/12_enzyme_network.ipynb #3f6c0fb0
+# %% ../../nbs/12_enzyme_network.ipynb #2261e22d
 def fold_gram(network, types, train):
     """Average Gaussian kernels over types of inputs; means, deviations and widths are those of the known nodes.
 
@@ -345,7 +345,7 @@ def score_by_ridge(network, types, train, test, seed=0):
     model.fit(fold_gram(network, types, train), network.adjacency[np.ix_(train, train)].astype(float), train)
     return np.round(model.score_pairs()[test], 12)
 
-# %% ../../nbs/12_enzyme_network.ipynb #e695d4a6
+# %% ../../nbs/12_enzyme_network.ipynb #bef96a1b
 LAM1_GRID, DIMENSIONS = (0.01, 0.1, 1.0, 10.0), (10, 30, 100)
 
 
@@ -394,7 +394,7 @@ def score_by_projection(network, types, train, test, seed=0, model=KernelCCALink
     points = _points(model, K, A, train, lam1)[:, :d]
     return np.round(-euclidean_distances(points[test], points), 12)
 
-# %% ../../nbs/12_enzyme_network.ipynb #e7415c29
+# %% ../../nbs/12_enzyme_network.ipynb #77669b79
 @dataclass(frozen=True)
 class Setting:
     """A method on some inputs of some nodes.
@@ -464,7 +464,7 @@ class Setting:
         train, test = node_folds(len(network.adjacency), self.folds)[fold]
         return self.method(network, self.types, train, test, self.seeds + fold, **self.options), train, test
 
-# %% ../../nbs/12_enzyme_network.ipynb #8f6a8116
+# %% ../../nbs/12_enzyme_network.ipynb #c94673b8
 EXTRA = {"model": OutputKernelExtraTrees, "n_estimators": 100, "min_samples_split": 5}
 BAGGING = {"model": OutputKernelBagging, "n_estimators": 100}
 SETTINGS = {
@@ -474,7 +474,7 @@ SETTINGS = {
     **{f"extra-trees, {name}": Setting(options=EXTRA, types=(name,)) for name in TYPES},
 }
 
-# %% ../../nbs/12_enzyme_network.ipynb #fefa575b
+# %% ../../nbs/12_enzyme_network.ipynb #18e168de
 AREAS = {"ROC": roc_auc, "AP": pr_auc}
 KINDS = {"": "any", ", one hidden": "one", ", both hidden": "both"}
 RATES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -542,7 +542,7 @@ def measure_setting(setting, name, fold):
     """
     return measure(name, ALL_SETTINGS[setting].network().adjacency, *_scored(setting, fold))
 
-# %% ../../nbs/12_enzyme_network.ipynb #2636e589
+# %% ../../nbs/12_enzyme_network.ipynb #84c6691e
 def compute_cell(row, column, repeat, seed):
     """Compute a cell of ``ok3-figure2``: a method, its inputs, a fold.
 
@@ -586,7 +586,7 @@ def compute_measure(row, column, repeat, seed):
     """
     return measure_setting(row, column, repeat)
 
-# %% ../../nbs/12_enzyme_network.ipynb #1edc9abf
+# %% ../../nbs/12_enzyme_network.ipynb #89fc4b59
 TABLE = Table(
     id="ok3-figure2",
     rows=["single tree", "bagging", "extra-trees"],
@@ -613,7 +613,7 @@ MEASURED = Table(
     digits=3,
 )
 
-# %% ../../nbs/12_enzyme_network.ipynb #0a91a7c1
+# %% ../../nbs/12_enzyme_network.ipynb #07dc0a92
 COSINE = EXTRA | {"known": "cosine"}
 CHOICES = {
     "kernel of the whole network": Setting(options=EXTRA | {"see": "whole"}),
@@ -634,7 +634,7 @@ INPUTS = {
     "phylogenetic_pavlidis, 401 genes, cosine": Setting(options=COSINE, **GENOMES),
 }
 
-# %% ../../nbs/12_enzyme_network.ipynb #3bc0e5e6
+# %% ../../nbs/12_enzyme_network.ipynb #ba04078b
 METHODS = {
     "ridge regression": (score_by_ridge, {}),
     "kernel CCA": (score_by_projection, {"model": KernelCCALinks}),
@@ -646,7 +646,7 @@ RIVALS = {
 }
 ALL_SETTINGS = SETTINGS | CHOICES | INPUTS | RIVALS
 
-# %% ../../nbs/12_enzyme_network.ipynb #964a31ae
+# %% ../../nbs/12_enzyme_network.ipynb #47a69da8
 def _table(name, settings, part, summary):
     "A table with a row a setting, and two areas for columns."
     return Table(
@@ -669,7 +669,7 @@ OTHER_METHODS = _table(
     "methods", RIVALS, [("ridge regression, phylogenetic_pavlidis, 401 genes", "ROC", 0)], "kernel methods"
 )
 
-# %% ../../nbs/12_enzyme_network.ipynb #7db47f7b
+# %% ../../nbs/12_enzyme_network.ipynb #2f74ddb2
 WIDTHS = {"expression": 77, "expression_eisen": 79, "localisation": 23, "phylogenetic": 32, "phylogenetic_pavlidis": 24}
 
 
@@ -727,7 +727,7 @@ def compute_importance(row, column, repeat, seed):
     nodes, types = ("complete", ALL_TYPES) if few else ("all", TYPES)
     return float(forest_importances(nodes, types, repeat)[name][int(row)])
 
-# %% ../../nbs/12_enzyme_network.ipynb #616322dd
+# %% ../../nbs/12_enzyme_network.ipynb #11791f36
 _COLUMNS = {name: WIDTHS[name] for name in TYPES} | {f"{name}, 401 genes": WIDTHS[name] for name in ALL_TYPES}
 IMPORTANCE = Table(
     id="ok3-figure2-importance",
@@ -742,7 +742,7 @@ IMPORTANCE = Table(
     units="share of the variance removed",
 )
 
-# %% ../../nbs/12_enzyme_network.ipynb #1de5cdcb
+# %% ../../nbs/12_enzyme_network.ipynb #7ac8874b
 def complete(setting, network):
     """Score all pairs of a network, each by forests that knew no link of one of its nodes.
 
@@ -801,7 +801,7 @@ def share_an_entry(strings):
     M = MultiLabelBinarizer().fit_transform(entries)
     return M @ M.T > 0
 
-# %% ../../nbs/12_enzyme_network.ipynb #3fa6c97b
+# %% ../../nbs/12_enzyme_network.ipynb #2be6d9d0
 BEST = (20, 100, 500)
 
 
@@ -820,7 +820,7 @@ def _ranked_pairs(row):
     }
     return {name: fact[above][order].astype(float) for name, fact in facts.items()}
 
-# %% ../../nbs/12_enzyme_network.ipynb #0019d32b
+# %% ../../nbs/12_enzyme_network.ipynb #e57b9a66
 def compute_top(row, column, repeat, seed):
     """Compute a cell of ``ok3-figure2-top``: what the best pairs, or the best new pairs, are.
 
@@ -844,7 +844,7 @@ def compute_top(row, column, repeat, seed):
     values = facts[name] if name == "links" else facts[name][facts["links"] == 0]
     return float(values[: None if many == "all" else int(many.removeprefix("best "))].mean())
 
-# %% ../../nbs/12_enzyme_network.ipynb #6ff427da
+# %% ../../nbs/12_enzyme_network.ipynb #b3d2b770
 TOP_ROWS = [
     "extra-trees, all inputs",
     "cosine of the predictions",
