@@ -8,7 +8,7 @@ __all__ = ['NODES', 'RATES', 'N_DRAWS', 'FACTORS', 'GRIDS', 'AREAS', 'METHODS', 
            'load_network', 'Setting', 'draw_labelled', 'counted_pairs', 'search', 'compute_setting', 'compute_cell',
            'compute_variant', 'future_scores', 'compute_future']
 
-# %% ../../nbs/22_coauthors.ipynb #12c99c9e
+# %% ../../nbs/22_coauthors.ipynb #1ffae56b
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -24,7 +24,7 @@ from ..datasets import load_nips_coauthors
 from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, _areas, node_pairs
 from ..tables import Table
 
-# %% ../../nbs/22_coauthors.ipynb #799b998e
+# %% ../../nbs/22_coauthors.ipynb #3e9be817
 NODES, RATES, N_DRAWS = ("words", "1999"), ("5", "10", "20"), 10
 
 
@@ -70,7 +70,7 @@ def author_vectors(counts, words="frequencies"):
         raise ValueError(f"words must be 'frequencies', 'counts' or 'tf-idf': got {words!r}")
     return counts
 
-# %% ../../nbs/22_coauthors.ipynb #e8a27255
+# %% ../../nbs/22_coauthors.ipynb #3ebf9fc9
 FACTORS = np.logspace(-1, 1, 21)
 
 
@@ -109,7 +109,7 @@ def informative_gram(X):
     sigma = float(widths[np.argmax([entropy(share) for share in shares])])
     return np.exp(-D / (2 * sigma**2)), sigma
 
-# %% ../../nbs/22_coauthors.ipynb #caf247e8
+# %% ../../nbs/22_coauthors.ipynb #ee885ae5
 @dataclass(frozen=True)
 class Network:
     """Co-authors, and the kernel between them.
@@ -163,7 +163,7 @@ def load_network(nodes="words", words="frequencies"):
     adjacency, later = data.adjacency.toarray().astype(float), data.first_year.toarray() > 1999
     return Network(data.nodes, adjacency, later, *informative_gram(author_vectors(data.counts, words)))
 
-# %% ../../nbs/22_coauthors.ipynb #9e63d0e5
+# %% ../../nbs/22_coauthors.ipynb #2aa7c876
 GRIDS = {
     "lam1_grid": (1e-3, 1e-2, 1e-1, 1e0, 1e1),
     "lam2_grid": (0.0, 1e-3, 1e-2, 1e-1, 1e0, 1e1),
@@ -216,7 +216,7 @@ class Setting:
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
         return LinkPredictorCV(template, **grids, pairs=self.pairs, warm_start=True)
 
-# %% ../../nbs/22_coauthors.ipynb #2e3a95f2
+# %% ../../nbs/22_coauthors.ipynb #ad5e05c5
 def draw_labelled(n_nodes, rate, draw):
     """Draw the labelled authors.
 
@@ -246,7 +246,7 @@ def draw_labelled(n_nodes, rate, draw):
     """
     return labelled_draws(n_nodes, int(rate) / 100, 1, random_state=draw)[0][0]
 
-# %% ../../nbs/22_coauthors.ipynb #36bd29a9
+# %% ../../nbs/22_coauthors.ipynb #3529d69b
 def counted_pairs(network, labelled, later=False):
     """Choose the pairs on which an area is computed, and say which of them are links.
 
@@ -274,7 +274,7 @@ def counted_pairs(network, labelled, later=False):
     links = network.adjacency > 0
     return (pairs & (network.later | ~links), network.later) if later else (pairs, links)
 
-# %% ../../nbs/22_coauthors.ipynb #d969d2e6
+# %% ../../nbs/22_coauthors.ipynb #d3a1d020
 AREAS = ("auc-roc", "auc-pr")
 
 
@@ -325,7 +325,7 @@ def _measured(setting, nodes, rate, draw, later):
     pairs, links = counted_pairs(network, draw_labelled(len(network.names), rate, draw), later)
     return dict(zip(AREAS, 100 * np.array(_areas(links[pairs], scores[pairs]))))
 
-# %% ../../nbs/22_coauthors.ipynb #ac659edc
+# %% ../../nbs/22_coauthors.ipynb #20d58435
 METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting(), "words alone": Setting(alone=True)}
 ROWS = {f"{name}{', 1999' * (nodes == '1999')}": (name, nodes) for nodes, name in product(NODES, METHODS)}
 COLUMNS = [" ".join(key) for key in product(AREAS, RATES)]
@@ -397,7 +397,7 @@ TABLE = Table(
     digits=1,
 )
 
-# %% ../../nbs/22_coauthors.ipynb #b34cfc42
+# %% ../../nbs/22_coauthors.ipynb #35ae0e76
 _DIFFUSED = {"beta2_grid": GRIDS["beta_grid"]}
 VARIANTS = {
     "supervised, counts": (Setting(True, "counts"), RATES),
@@ -450,7 +450,7 @@ SENSITIVITY = Table(
     digits=1,
 )
 
-# %% ../../nbs/22_coauthors.ipynb #eb780878
+# %% ../../nbs/22_coauthors.ipynb #f96002a4
 @lru_cache(maxsize=16)
 def future_scores(row):
     """Score all pairs of the network of 1999, all of whose links are known.
@@ -482,7 +482,7 @@ def future_scores(row):
         "number of co-authors": lambda: np.outer(degree, degree),
     }[name]()
 
-# %% ../../nbs/22_coauthors.ipynb #fe42730b
+# %% ../../nbs/22_coauthors.ipynb #6aa1ee3d
 FUTURE_ROWS = (
     *("supervised", "supervised, counts", "supervised, tf-idf"),
     *("words alone", "words alone, counts", "words alone, tf-idf"),
