@@ -1322,7 +1322,7 @@ def _check_weights(mu, p):
         raise ValueError(f"Weights to start from must be {p} numbers that are not negative: got shape {mu.shape}.")
     return mu
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #e63aa7b3
+# %% ../nbs/04_mkl_1_solvers.ipynb #c0a3eea7
 def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     r"""Solve the problem on pairs for many values of lam, each to a relative duality gap.
 
@@ -1356,8 +1356,8 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     >>> from okbook.mkl import PairProblem, make_regularizer, mkl_path
     >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
     >>> problem = PairProblem([np.outer(x, x) / 2.5, np.eye(4)], [0, 0, 1, 1])
-    >>> [found.mu.round(2) for found in mkl_path(problem, make_regularizer("l1", 2), [9.0, 0.1])]
-    [array([0., 0.]), array([2.5, 0. ])]
+    >>> [found.mu.round(2) for found in mkl_path(problem, make_regularizer("l1", 2), [2.0, 0.5])]
+    [array([0., 0.]), array([1.25, 0.  ])]
     """
     lams = [_check_lam(float(lam)) for lam in np.ravel(lams)]
     pairs, found = _Pairs(problem), [None] * len(lams)
