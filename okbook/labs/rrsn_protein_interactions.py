@@ -10,7 +10,7 @@ __all__ = ['BLOCKS', 'INPUTS', 'N_FOLDS', 'INNER', 'METHODS', 'N_TOP', 'MEASURES
            'beyond_rows', 'compute_cell', 'compute_measure', 'draw_labelled', 'Transduction', 'complete',
            'completion_area', 'compute_transduction', 'compute_variant']
 
-# %% ../../nbs/23_protein_interactions.ipynb #43bed78c
+# %% ../../nbs/23_protein_interactions.ipynb #055376ce
 import warnings
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -39,7 +39,7 @@ from okbook.rkhs import (
 from ..tables import Table
 from ..trees import OutputKernelExtraTrees
 
-# %% ../../nbs/23_protein_interactions.ipynb #8e9f356a
+# %% ../../nbs/23_protein_interactions.ipynb #0e501a41
 BLOCKS = {
     "expression": ("expression", "expression_eisen"),
     "localisation": ("localisation",),
@@ -97,7 +97,7 @@ def yeast_task():
     held[tuple(np.transpose(ends))] = 1.0
     return LinkTask(data.genes, data.adjacency.astype(float), np.maximum(held, held.T), blocks)
 
-# %% ../../nbs/23_protein_interactions.ipynb #0536539d
+# %% ../../nbs/23_protein_interactions.ipynb #2f483759
 @lru_cache(maxsize=1)
 def toy_task():
     """Make a small network that needs no file.
@@ -119,7 +119,7 @@ def toy_task():
     names = np.array([f"node {i}" for i in range(150)])
     return LinkTask(names, (distance < 0.3) * 1.0, ((distance >= 0.3) & (distance < 0.4)) * 1.0, blocks)
 
-# %% ../../nbs/23_protein_interactions.ipynb #f71036be
+# %% ../../nbs/23_protein_interactions.ipynb #ed1824d2
 N_FOLDS, INNER = 5, KFold(3, shuffle=True, random_state=0)
 
 
@@ -173,7 +173,7 @@ def fold_pairs(train, test, kind):
         return test[np.column_stack(np.triu_indices(len(test), 1))]
     return np.column_stack([np.repeat(test, len(train)), np.tile(train, len(test))])
 
-# %% ../../nbs/23_protein_interactions.ipynb #20a60069
+# %% ../../nbs/23_protein_interactions.ipynb #605628c4
 @lru_cache(maxsize=8)
 def prepare(task, inputs, fold=None):
     """Impute what is missing, and compute the input kernel, from the training nodes.
@@ -207,7 +207,7 @@ def prepare(task, inputs, fold=None):
         grams.append(RBFKernel(sigma=informative_sigma(X[train])).gram(X))
     return np.hstack(parts), np.mean(grams, axis=0)
 
-# %% ../../nbs/23_protein_interactions.ipynb #d13879ad
+# %% ../../nbs/23_protein_interactions.ipynb #ce481c80
 class PopularityLinks(BaseEstimator):
     """Score a pair by the numbers of known links of its nodes, and look at no input at all.
 
@@ -255,7 +255,7 @@ class PopularityLinks(BaseEstimator):
         """
         return np.add.outer(self.degrees_, self.degrees_)
 
-# %% ../../nbs/23_protein_interactions.ipynb #09d31b54
+# %% ../../nbs/23_protein_interactions.ipynb #41d46205
 @dataclass(frozen=True)
 class Method:
     """A method: an estimator, and what is searched for.
@@ -308,7 +308,7 @@ METHODS = {
     "degree": Method(PopularityLinks()),
 }
 
-# %% ../../nbs/23_protein_interactions.ipynb #5fca5056
+# %% ../../nbs/23_protein_interactions.ipynb #2c889990
 def known_scores(model, labelled, others):
     """Read off the scores of pairs of a labelled and another node.
 
@@ -379,7 +379,7 @@ def fit_method(task, name, inputs, fold, setting=None):
     model = fitted(settings[setting or 0 if method.grid else 0], np.arange(len(train)))
     return model, int(getattr(model, "best_index_", setting or 0))
 
-# %% ../../nbs/23_protein_interactions.ipynb #796a155a
+# %% ../../nbs/23_protein_interactions.ipynb #f3809629
 N_TOP = 100
 
 
@@ -438,7 +438,7 @@ def hit_rate(truth, scores, held, n_top=N_TOP):
     best = np.argsort(-scores[new], kind="stable")[:n_top]
     return float(held[new][best].mean())
 
-# %% ../../nbs/23_protein_interactions.ipynb #d8354d55
+# %% ../../nbs/23_protein_interactions.ipynb #be372cab
 MEASURES = ("auc-roc one", "auc-pr one", "auc-roc both", "auc-pr both", "new links", "setting")
 AREAS = {"auc-roc": roc_auc, "auc-pr": pr_auc}
 
@@ -472,7 +472,7 @@ def measure(task, name, inputs, fold):
     areas = [100 * AREAS[area](*values[kind][:2]) for kind, area in product(values, AREAS)]
     return dict(zip(MEASURES, [*areas, 100 * hit_rate(*values["one"]), float(setting)]))
 
-# %% ../../nbs/23_protein_interactions.ipynb #803c0bc3
+# %% ../../nbs/23_protein_interactions.ipynb #81817625
 PRINTED = ("em", "Pkernel", "local", "OK3+ET", "RRSN")
 CONTROLS = ("local unweighted", "Pkernel unweighted", "degree")
 SINGLE = ("OK3+ET", "RRSN")
@@ -525,7 +525,7 @@ TABLE2 = Table(
     digits=1,
 )
 
-# %% ../../nbs/23_protein_interactions.ipynb #35578063
+# %% ../../nbs/23_protein_interactions.ipynb #46e8c467
 def compute_measure(row, column, repeat, seed):
     """Compute a cell of ``rrsn-table2-beyond``.
 
@@ -562,7 +562,7 @@ BEYOND = Table(
     digits=1,
 )
 
-# %% ../../nbs/23_protein_interactions.ipynb #d07515ad
+# %% ../../nbs/23_protein_interactions.ipynb #a2112972
 N_DRAWS, RATES = 10, ("5", "10", "20")
 GRIDS = {
     "lam1_grid": (1.0, 0.1, 10.0, 0.01, 100.0),
@@ -630,7 +630,7 @@ class Transduction:
         ridge = SemiSupervisedOutputKernelRidge(input_kernel="precomputed", smoother="diffusion")
         return LinkPredictorCV(ridge, **grids, threshold=0.0, pairs="one", warm_start=True)
 
-# %% ../../nbs/23_protein_interactions.ipynb #34a17f1a
+# %% ../../nbs/23_protein_interactions.ipynb #bbde1c8a
 @lru_cache(maxsize=2)
 def _searching(task, setting):
     return setting.predictor()  # keeps its eigendecompositions from draw to draw
@@ -670,7 +670,7 @@ def complete(task, setting, rate, draw):
     points = model.node_embedding_ - setting.centred * model.node_embedding_.mean(axis=0)
     return points, sum("roc_auc" in curves for curves in model.cv_curves_)
 
-# %% ../../nbs/23_protein_interactions.ipynb #4de76979
+# %% ../../nbs/23_protein_interactions.ipynb #1cab33d3
 def completion_area(task, setting, area, rate, draw, kind="any"):
     """Measure a completed network.
 
@@ -702,7 +702,7 @@ def completion_area(task, setting, area, rate, draw, kind="any"):
     pairs = node_pairs(len(task.names), draw_labelled(task, rate, draw), kind)
     return 100 * AREAS[area](task.adjacency, points @ points.T, pairs)
 
-# %% ../../nbs/23_protein_interactions.ipynb #1c91ec6c
+# %% ../../nbs/23_protein_interactions.ipynb #af8c3d52
 TRANSDUCTIONS = {"supervised": Transduction(supervised=True), "semi-supervised": Transduction()}
 COLUMNS3 = [" ".join(key) for key in product(AREAS, RATES)]
 
@@ -743,7 +743,7 @@ TABLE3 = Table(
     digits=1,
 )
 
-# %% ../../nbs/23_protein_interactions.ipynb #02657c89
+# %% ../../nbs/23_protein_interactions.ipynb #043f8edd
 VARIANTS = {
     "supervised, one labelled": (Transduction(supervised=True), "one"),
     "semi-supervised, one labelled": (Transduction(), "one"),
