@@ -204,3 +204,25 @@ def test_all_cells_are_stored(table):
 def test_a_recomputed_slice_agrees(table, require_dataset):
     require_dataset(*table.datasets)
     check_slice(table, TABLES / table.id)
+
+
+def test_what_the_page_says():
+    "Scores on psortPos are the paper's; the optimum is sparse, the stochastic gradient is not; counts hardly need the gap."
+    stored, paper = read_cells(TABLES / "mkl-table1"), read_paper(TABLES / "mkl-table1")
+
+    def mean(row, column):
+        return np.mean([stored[row, column, trial][0] for trial in range(10)])
+
+    for row in lab.REGULARIZERS:
+        value, sd = paper[row, "psortpos score"]
+        assert abs(mean(f"{row} certified", "psortpos score") - value) < sd > abs(mean(row, "psortpos score") - value)
+    why = read_cells(TABLES / "mkl-table1-why")
+    for dataset in lab.SETS:
+        for row in ("R1", "R2Q", "R1Q"):
+            assert mean(f"{row} certified", f"{dataset} kernels") < 35 < 45 < mean(row, f"{dataset} kernels")
+            by_gap = [
+                np.mean([why[f"{row} certified", f"{dataset}: {gap}", trial][0] for trial in range(10)])
+                for gap in ("gap 1e-2", "gap 1e-5")
+            ]
+            assert abs(by_gap[0] - by_gap[1]) < 1
+        assert mean("uniform", f"{dataset} score") < mean("R2Q certified", f"{dataset} score")
