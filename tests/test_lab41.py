@@ -207,7 +207,7 @@ def test_a_recomputed_slice_agrees(table, require_dataset):
 
 
 def test_what_the_page_says():
-    "Scores on psortPos are the paper's; the optimum is sparse, the stochastic gradient is not; counts hardly need the gap."
+    "Scores on psortPos are the paper's; the optimum is sparse, the gradient's answer is not; the gap hardly matters."
     stored, paper = read_cells(TABLES / "mkl-table1"), read_paper(TABLES / "mkl-table1")
 
     def mean(row, column):
