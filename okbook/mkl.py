@@ -1557,7 +1557,7 @@ class TwoStageMKL(TransformerMixin, _Solves):
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
     gap_ : float
-        Relative duality gap: no weights have an objective below (1 - gap_) times this one.
+        Relative duality gap: no weights have an objective below ``(1 - gap_)`` times this one.
     objective_ : float
         The objective at the weights.
     n_iter_ : int or None
