@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from numba import njit
-from scipy.stats import norm
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -566,7 +566,7 @@ class _TreeGrowth(_TreeRules):
         arrays = columns.codes, columns.first, columns.values
         right, feature, threshold, value = _grow(*arrays, *examples, spare, n_classes, rules, seed)
         if self.confidence is not None:
-            z, scale = norm.isf(self.confidence), len(codes) / weight.sum()
+            z, scale = -ndtri(self.confidence), len(codes) / weight.sum()
             size = _pruned_sizes(right, feature, value * scale, float(self.confidence), z)
             right, feature, threshold, value = _cut_back(right, feature, threshold, value, size)
         total = value.sum(axis=1)
