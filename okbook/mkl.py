@@ -853,7 +853,7 @@ def solve_cvxpy(problem, regularizer, lam, **options):
     -------
     Bunch
         ``mu`` (p,), the weights, zero where they move no margin by 1e-6; ``a`` (n_pairs,), the dual variables;
-        ``objective``, ``dual`` and ``gap``, all three computed afresh from these.
+        ``objective`` and ``dual``, computed afresh from these; ``gap``, their difference as a part of the objective.
 
     Notes
     -----
@@ -869,7 +869,7 @@ def solve_cvxpy(problem, regularizer, lam, **options):
     effect = mu.value * np.sqrt(np.mean(Z**2, axis=0))  # on the margins, whose unit is 1
     weights, a = np.where(effect > 1e-6, mu.value, 0.0), np.clip(hinge.dual_value, 0.0, w)
     objective, dual = problem.objective(weights, regularizer, lam), dual_value(problem, regularizer, lam, a)
-    return Bunch(mu=weights, a=a, objective=objective, dual=dual, gap=objective - dual)
+    return Bunch(mu=weights, a=a, objective=objective, dual=dual, gap=(objective - dual) / objective)
 
 # %% ../nbs/04_mkl.ipynb #298604d5
 def lam_max(problem, regularizer):
@@ -928,13 +928,16 @@ def selection_reasons(problem, regularizer, lam, mu, a):
     pull, price = problem.pull(a), 0.5 * _check_lam(lam) * regularizer.gradient(mu)
     return Bunch(pull=pull, price=price, selected=np.asarray(mu) > 0)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #ca442da1
+# %% ../nbs/04_mkl_1_solvers.ipynb #d2f6c172
 import math
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 
 import numpy as np
+from joblib import effective_n_jobs
 from numba import njit
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, column_or_1d
@@ -943,17 +946,17 @@ from threadpoolctl import threadpool_limits
 
 from .core import LinearKernel, RBFKernel, check_gram, check_kernel, squared_distances
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #cbd0c6eb
+# %% ../nbs/04_mkl_1_solvers.ipynb #575755ea
 @njit(cache=True, nogil=True)
-def _sgd_steps(Z, t, draws, lam, linear, quadratic, steps, mu, mean):
+def _sgd_steps(Z, t, draws, lam, linear, values, columns, ends, steps, mu, mean):
     """Steps of the projected stochastic subgradient, one for each row of draws; adds up the gradients in ``mean``."""
     p, gradient = len(mu), np.empty(len(mu))
-    for k in range(len(draws)):
+    for step in range(len(draws)):
         for m in range(p):
             gradient[m] = 0.5 * lam * linear[m]
-            for l in range(p):
-                gradient[m] += lam * quadratic[m, l] * mu[l]
-        for q in draws[k]:
+            for k in range(ends[m], ends[m + 1]):
+                gradient[m] += lam * values[k] * mu[columns[k]]
+        for q in draws[step]:
             s = 0.0
             for m in range(p):
                 s += Z[q, m] * mu[m]
@@ -963,9 +966,9 @@ def _sgd_steps(Z, t, draws, lam, linear, quadratic, steps, mu, mean):
         for m in range(p):
             if mu[m] > 0.0 or gradient[m] < 0.0:
                 mean[m] += gradient[m]
-            mu[m] = max(0.0, mu[m] - steps[k] * gradient[m])
+            mu[m] = max(0.0, mu[m] - steps[step] * gradient[m])
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #930f3eb2
+# %% ../nbs/04_mkl_1_solvers.ipynb #1dd0d3d8
 def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=1, tol=1e-3, random_state=None):
     r"""Run the source's stochastic gradient: projected steps on drawn pairs, stopped after a number of steps.
 
@@ -1013,12 +1016,14 @@ def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=
     lam, rng, mu, n_iter = _check_lam(lam), check_random_state(random_state), np.zeros(problem.n_kernels), 0
     n_steps = min(max_iter, -(-epochs * problem.n_pairs // batch_size))
     stopped, edges = "max_iter" if n_steps == max_iter else "epochs", np.cumsum(problem.w, dtype=np.float64)
+    A = csr_array(regularizer.quadratic)  # none or few of its entries may differ from zero
+    quadratic = A.data, A.indices, A.indptr
     while n_iter < n_steps:
         size, mean = min(1000, n_steps - n_iter), np.zeros(len(mu))
         draws = np.searchsorted(edges[:-1], edges[-1] * rng.random_sample((size, batch_size)), side="right")
         k = np.arange(n_iter + 1.0, n_iter + size + 1.0)
         steps = 1.0 / (lam * k) if regularizer.curved.all() else 1.0 / np.sqrt(k)
-        _sgd_steps(problem.Z, problem.t, draws, lam, regularizer.linear, regularizer.quadratic, steps, mu, mean)
+        _sgd_steps(problem.Z, problem.t, draws, lam, regularizer.linear, *quadratic, steps, mu, mean)
         n_iter += size
         if size == 1000 and np.linalg.norm(mean / size) <= tol:
             stopped = "tol"
@@ -1060,10 +1065,10 @@ def smoothed_hinge(margins, delta):
     share = np.clip(u / delta + 0.5, 0.0, 1.0)
     return share * (u + 0.5 * delta * (1.0 - share)), share
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #f93fe73f
+# %% ../nbs/04_mkl_1_solvers.ipynb #217aaf74
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, pull):
-    """One pass over a block of rows: margins, what the pairs pull, and four sums (see ``_Point``)."""
+    """One pass over a block of rows: margins, what the pairs pull, and four sums (see ``_as_point``)."""
     p, loss, smooth, total, rounding = len(mu), 0.0, 0.0, 0.0, 0.0
     for q in range(first, last):
         s = 0.0
@@ -1098,15 +1103,25 @@ def _rows_between(old, new, w, x, delta, first, last):
         pulled += w[q] * share * along
     return smooth, pulled
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #b46c78b5
+# %% ../nbs/04_mkl_1_solvers.ipynb #849f2fac
+def _as_point(mu, delta, sums, **more):
+    "What a pass tells, by name."
+    loss, smooth, total, rounding = map(float, sums[:4])
+    return Bunch(
+        mu=mu, delta=delta, loss=loss, smooth=smooth, total=total, rounding=rounding, pull=np.array(sums[4:]), **more
+    )
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #7e245700
 class _Pairs:
-    "Pairs to sum over, all of a problem or every k-th, and how often all of its rows have been read."
+    "Pairs to sum over, all of a problem or every k-th, and how often all rows of the problem have been read."
 
     def __init__(self, problem, rows=slice(None)):
         self.Z, self.t, self.w = (np.ascontiguousarray(part[rows]) for part in (problem.Z, problem.t, problem.w))
         if len(self.w) < problem.n_pairs:
             self.w = self.w / self.w.sum(dtype=np.float64)
         self.n_jobs, self.share, self.passes = problem.n_jobs, len(self.w) / problem.n_pairs, 0.0
+        some = self.Z[:: max(1, len(self.Z) // 2**11)].astype(np.float64)
+        self.damping = 1e-6 * np.maximum(np.mean(some**2, axis=0), 1e-300)
 
     def point(self, mu, delta):
         "All that a pass tells about weights mu."
@@ -1117,64 +1132,79 @@ class _Pairs:
             sums = _smoothed_rows(self.Z, self.t, self.w, mu, delta, first, last, margins, pull)
             return np.r_[sums, pull]
 
-        sums = sum(_in_threads(work, len(self.w), self.n_jobs))
         self.passes += self.share
-        loss, smooth, total, rounding = map(float, sums[:4])
-        return Bunch(
-            mu=mu, delta=delta, margins=margins, loss=loss, smooth=smooth, total=total, rounding=rounding, pull=sums[4:]
-        )
+        return _as_point(mu, delta, sum(_in_threads(work, len(self.w), self.n_jobs)), margins=margins)
 
     def between(self, old, new, x, delta):
         "Smoothed loss at a fraction x of the way between two points, and minus its slope, from their margins."
-        sums = _in_threads(
-            lambda first, last: np.array(_rows_between(old, new, self.w, x, delta, first, last)), len(old), self.n_jobs
-        )
-        return sum(sums)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #4916f6ea
-def _curvature(pairs, point, max_rows=2**14):
+        def work(first, last):
+            return np.array(_rows_between(old.margins, new.margins, self.w, x, delta, first, last))
+
+        return sum(_in_threads(work, len(self.w), self.n_jobs))
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #88e9832b
+@njit(cache=True, nogil=True)
+def _zone_of(margins, delta):
+    """The pairs in the rounded zone."""
+    zone, k = np.empty(len(margins), dtype=np.int32), 0
+    for q in range(len(margins)):
+        if abs(1.0 - margins[q]) < 0.5 * delta:
+            zone[k] = q
+            k += 1
+    return zone[:k]
+
+
+def _curvature(pairs, point, max_rows=2**13):
     "Hessian of the smoothed loss: the pairs in the rounded zone, at most so many of them, evenly spread."
-    zone = np.flatnonzero(np.abs(1.0 - point.margins) < 0.5 * point.delta)
+    zone = _zone_of(point.margins, point.delta)
     some = zone[:: max(1, -(-len(zone) // max_rows))]
-    rows, w = pairs.Z[some].astype(np.float64), pairs.w[some]
-    scale = pairs.w[zone].sum(dtype=np.float64) / max(w.sum(dtype=np.float64), 1e-300) / point.delta
-    return scale * (rows.T @ (rows * w[:, None]))
+    rows = pairs.Z[some] * np.sqrt(pairs.w[some], dtype=np.float64)[:, None]
+    scale = pairs.w[zone].sum(dtype=np.float64) / max(pairs.w[some].sum(dtype=np.float64), 1e-300) / point.delta
+    return scale * (rows.T @ rows)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #4ae34827
+# %% ../nbs/04_mkl_1_solvers.ipynb #c731245a
 class _Model:
     "The smoothed problem near a point: a parabola over weights that are not negative."
 
     def __init__(self, pairs, regularizer, tol, max_iter, verbose=0):
         self.pairs, self.R, self.tol, self.max_iter, self.verbose = pairs, regularizer, tol, max_iter, verbose
-        some = pairs.Z[:: max(1, len(pairs.Z) // 2**14)].astype(np.float64)
-        self.damping = 1e-6 * np.maximum(np.mean(some**2, axis=0), 1e-300)
+        self.flat, self.rebate = np.where(regularizer.curved, 0.0, regularizer.linear), 0.0
+
+    def value(self, mu):
+        "R, with a rebate on the prices of kernels without curvature."
+        return self.R.value(mu) - self.rebate * (self.flat @ mu)
+
+    def gradient(self, mu):
+        "Its gradient."
+        return self.R.gradient(mu) - self.rebate * self.flat
 
     def step(self, point, lam):
         "Weights that minimise the quadratic model at a point."
         H = _curvature(self.pairs, point) + lam * self.R.quadratic
-        H[np.diag_indices_from(H)] += self.damping + 1e-9 * H.diagonal()
-        target = H @ point.mu + point.pull - 0.5 * lam * self.R.gradient(point.mu)
+        H[np.diag_indices_from(H)] += self.pairs.damping + 1e-9 * H.diagonal()
+        target = H @ point.mu + point.pull - 0.5 * lam * self.gradient(point.mu)
         return nonnegative_quadratic(H, target, point.mu)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #46fd3211
+# %% ../nbs/04_mkl_1_solvers.ipynb #46dc38e9
 class _Search(_Model):
     "Steps that never go up."
 
     def along(self, old, new, lam, x):
         "Smoothed objective and its slope at a fraction x of the way between two points: no pass is needed."
         mu, way = (1.0 - x) * old.mu + x * new.mu, new.mu - old.mu
-        loss, pulled = self.pairs.between(old.margins, new.margins, x, new.delta)
-        return loss + 0.5 * lam * self.R.value(mu), 0.5 * lam * self.R.gradient(mu) @ way - pulled
+        loss, pulled = self.pairs.between(old, new, x, new.delta)
+        return loss + 0.5 * lam * self.value(mu), 0.5 * lam * self.gradient(mu) @ way - pulled
 
     def search(self, old, new, lam):
-        "Weights on the way where the slope changes its sign: the secant, kept off the ends."
+        "Weights on the way where the slope changes its sign, by secants and halves in turn; on the near side of it."
         low, high = 0.0, 1.0
         down, up = (self.along(old, new, lam, x)[1] for x in (low, high))
         steep = -down
-        for _ in range(60):
+        for k in range(100):
             if max(-down, up) <= 0.01 * steep or down >= 0.0:
                 break
-            x = low + (high - low) * min(0.9, max(0.1, down / (down - up)))
+            x = low + (high - low) * (0.5 if k % 2 else min(0.9, max(0.1, down / (down - up))))
             slope = self.along(old, new, lam, x)[1]
             low, down, high, up = (low, down, x, slope) if slope > 0.0 else (x, slope, high, up)
         return old.mu + low * (new.mu - old.mu)
@@ -1182,72 +1212,92 @@ class _Search(_Model):
     def descend(self, old, lam, delta):
         "The next point, with width delta: lower than the old one, at the price of a second pass if need be."
         new = self.pairs.point(self.step(old, lam), delta)
-        if (0.5 * lam * self.R.gradient(new.mu) - new.pull) @ (new.mu - old.mu) <= 0.0:
+        if (0.5 * lam * self.gradient(new.mu) - new.pull) @ (new.mu - old.mu) <= 0.0:
             return new  # downhill to the end
         before = self.along(old, new, lam, 0.0)[0]
-        if new.smooth + 0.5 * lam * self.R.value(new.mu) <= before * (1.0 + 1e-14):
+        if new.smooth + 0.5 * lam * self.value(new.mu) <= before * (1.0 + 1e-14):
             return new
         return self.pairs.point(self.search(old, new, lam), delta)
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #c9b91bf4
+# %% ../nbs/04_mkl_1_solvers.ipynb #1d68ce86
 class _Newton(_Search):
     "Newton's method, with a certificate after each pass."
 
-    def solve(self, lam, point):
-        "Passes until the gap is closed; the best weights and the best bound are kept."
-        with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small to share
-            return self._solve(lam, point)
-
-    def _solve(self, lam, point):
-        "The same, whatever the threads of BLAS."
-        best = Bunch(objective=np.inf, dual=-np.inf, n_iter=0, trace=[])
-        while True:
-            objective = 0.5 * lam * self.R.value(point.mu) + point.loss
-            dual = self.R.dual_value(point.total, point.pull, lam, point.mu)
-            if objective < best.objective:
-                best.update(objective=objective, mu=point.mu)
-            if dual > best.dual:
-                best.update(dual=dual, certificate=(point.margins, point.delta))
-            gap = (best.objective - best.dual) / best.objective
-            best.trace.append((self.pairs.passes, gap))
-            if self.verbose:
-                print(f"{self.pairs.passes:8.2f} passes, width {point.delta:.1e}, relative gap {gap:.1e}")
-            if gap <= self.tol or best.n_iter == self.max_iter:
-                return best, point
-            shrink = math.sqrt(0.3 * self.tol * objective / max(point.rounding, 1e-300))
-            if objective - dual > 10.0 * point.rounding:
+    def solve(self, record, point):
+        "Passes until the gap is closed; the best weights and the best bound join the record."
+        read = self.pairs.passes - record.n_passes
+        while not self.closes(record, point, self.pairs.passes - read):
+            shrink = math.sqrt(0.3 * self.tol * point.objective / max(point.rounding, 1e-300))
+            if point.objective - point.dual > 10.0 * point.rounding:
                 shrink = 1.0
-            point = self.descend(point, lam, min(1.0, max(0.2, shrink)) * point.delta)
-            best.n_iter += 1
+            paid = 0.5 * record.lam * (self.flat @ point.mu)
+            self.rebate = min(0.1, 0.3 * self.tol * point.objective / max(paid, 1e-300))
+            point = self.descend(point, record.lam, min(1.0, max(0.2, shrink)) * point.delta)
+            record.n_iter += 1
+        return point
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #44d96bfb
-def _rough_point(pairs, problem, regularizer, lam, tol, max_iter):
-    "Where to start: the solution on every sixteenth pair, if there are many, or zero."
-    zero = np.zeros(problem.n_kernels)
-    if problem.n_pairs < 2**15:
-        return pairs.point(zero, 4.0)
-    few = _Pairs(problem, slice(None, None, 16))
-    best, point = _Newton(few, regularizer, 2.0 * tol, max_iter).solve(lam, few.point(zero, 4.0))
-    pairs.passes += few.passes
-    return pairs.point(best.mu, point.delta)
+    def closes(self, record, point, n_passes):
+        "Whether a point closes the gap, or no steps are left; what it tells joins the record."
+        point.objective = 0.5 * record.lam * self.R.value(point.mu) + point.loss
+        point.dual = self.R.dual_value(point.total, point.pull, record.lam, point.mu)
+        if point.objective < record.objective:
+            record.update(objective=point.objective, mu=point.mu)
+        if point.dual > record.dual:
+            record.update(dual=point.dual, proof=point)
+        gap = (record.objective - record.dual) / record.objective
+        record.n_passes = n_passes
+        record.trace.append((n_passes, gap))
+        if self.verbose:
+            print(f"lam {record.lam:.3g}: {n_passes:8.2f} passes, width {point.delta:.1e}, relative gap {gap:.1e}")
+        return gap <= self.tol or record.n_iter >= self.max_iter
 
 
-def _certified(best, pairs, lam, tol):
+def _record(lam):
+    "What is known about the solution for one lam: nothing, and stakes of zero prove a bound of zero."
+    return Bunch(lam=lam, objective=np.inf, dual=0.0, proof=None, n_iter=0, n_passes=0.0, trace=[])
+
+
+def _down(newton, records, point=None):
+    "From the largest lam down; each starts where the last has ended, but from zero weights afresh."
+    for record in sorted(records, key=lambda record: -record.lam):
+        if point is None or not point.mu.any():
+            point = newton.pairs.point(np.zeros(newton.pairs.Z.shape[1]), 4.0)
+        record.point = point = newton.solve(record, point)
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #a1d0d8ca
+def _record(lam, n_passes=0.0):
+    "What is known about the solution for one lam: nothing, and stakes of zero prove a bound of zero."
+    return Bunch(lam=lam, objective=np.inf, dual=0.0, proof=None, n_iter=0, n_passes=n_passes, trace=[])
+
+
+def _sample(problem):
+    "Every sixteenth pair, if there are many."
+    return _Pairs(problem, slice(None, None, 16 if problem.n_pairs >= 2**15 else 1))
+
+
+def _rough_point(problem, regularizer, lam, tol, max_iter):
+    "Weights and a width to start from, and the passes they have cost."
+    sample = _sample(problem)
+    point = sample.point(np.zeros(problem.n_kernels), 4.0)
+    if sample.share < 1.0:
+        point = _Newton(sample, regularizer, 2.0 * tol, max_iter).solve(_record(lam), point)
+    return point, sample.passes
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #664b369c
+def _certified(record, tol):
     "What a solver returns; a warning if the gap is wider than was asked for."
-    margins, delta = best.pop("certificate")
-    a = (pairs.w * smoothed_hinge(margins, delta)[1]).astype(np.float32)
-    gap = (best.objective - best.dual) / best.objective
+    gap = (record.objective - record.dual) / record.objective
     if gap > tol:
         warnings.warn(
-            f"The relative duality gap is {gap:.2g} after {best.n_iter} steps at lam={lam:.3g}, and not tol={tol:.2g}: "
-            "raise max_iter or tol.",
+            f"The relative duality gap is {gap:.2g} after {record.n_iter} steps at lam={record.lam:.3g}, "
+            f"and not tol={tol:.2g}: raise max_iter or tol.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    best.update(a=a, gap=max(gap, 0.0), trace=np.array(best.trace))
-    return best
+    found = {name: record[name] for name in ("mu", "objective", "dual", "n_iter", "n_passes")}
+    return Bunch(**found, gap=max(gap, 0.0), trace=np.array(record.trace))
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #a3b31a26
+# %% ../nbs/04_mkl_1_solvers.ipynb #ce0f7b89
 def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0):
     r"""Solve the problem on pairs until the relative duality gap is at most a tolerance.
 
@@ -1307,12 +1357,15 @@ def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None,
     (array([2.5, 0. ]), True)
     """
     lam, pairs = _check_lam(lam), _Pairs(problem)
-    if mu0 is None:
-        point = _rough_point(pairs, problem, regularizer, lam, tol, max_iter)
-    else:
-        point = pairs.point(_check_weights(mu0, problem.n_kernels), 0.2)
-    best, _ = _Newton(pairs, regularizer, tol, max_iter, verbose).solve(lam, point)
-    return Bunch(**_certified(best, pairs, lam, tol), n_passes=pairs.passes)
+    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small to share
+        if mu0 is None:
+            start, passes = _rough_point(problem, regularizer, lam, tol, max_iter)
+        else:
+            start, passes = Bunch(mu=_check_weights(mu0, problem.n_kernels), delta=0.2), 0.0
+        record = _record(lam, passes + 1.0)
+        _Newton(pairs, regularizer, tol, max_iter, verbose).solve(record, pairs.point(start.mu, start.delta))
+    share = 0.0 if record.proof is None else smoothed_hinge(record.proof.margins, record.proof.delta)[1]
+    return Bunch(**_certified(record, tol), a=(problem.w * share).astype(np.float32))
 
 
 def _check_weights(mu, p):
@@ -1322,7 +1375,135 @@ def _check_weights(mu, p):
         raise ValueError(f"Weights to start from must be {p} numbers that are not negative: got shape {mu.shape}.")
     return mu
 
-# %% ../nbs/04_mkl_1_solvers.ipynb #c0a3eea7
+# %% ../nbs/04_mkl_1_solvers.ipynb #533d46e7
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _stake_rows(scores, t, w, deltas, sums):
+    """Scores of a block of pairs, a row for each vector of weights, become signed stakes; four sums for each."""
+    for k in range(len(scores)):
+        loss, smooth, total, rounding = 0.0, 0.0, 0.0, 0.0
+        delta, score = deltas[k], scores[k]
+        for q in range(len(t)):
+            u = 1.0 - t[q] * score[q]
+            share = min(1.0, max(0.0, u / delta + 0.5))
+            hinge, a = w[q] * max(u, 0.0), w[q] * share
+            loss += hinge
+            smooth += a * (u + 0.5 * delta * (1.0 - share))
+            total += a
+            rounding += hinge - a * u
+            score[q] = a * t[q]
+        sums[k, 0] += loss
+        sums[k, 1] += smooth
+        sums[k, 2] += total
+        sums[k, 3] += rounding
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #0d7769da
+def _points(pairs, mus, deltas):
+    "What a pass tells about many weights, each with a width, but for the margins: blocks of rows, two products each."
+
+    def work(first, last):
+        sums, pull = np.zeros((len(mus), 4)), np.zeros(mus.shape)
+        for q in range(first, last, 2**12):
+            part = slice(q, min(q + 2**12, last))
+            block = pairs.Z[part].astype(np.float64)
+            scores = mus @ block.T
+            _stake_rows(scores, pairs.t[part], pairs.w[part], deltas, sums)
+            pull += scores @ block
+        return np.c_[sums, pull]
+
+    pairs.passes += len(mus)
+    table = sum(_in_threads(work, len(pairs.w), pairs.n_jobs))
+    return [_as_point(*one) for one in zip(mus, deltas, table)]
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #97ab7150
+class _Shifted(_Pairs):
+    "A sample of the pairs, its sums shifted so that they are those of all pairs at one point."
+
+    def __init__(self, sample, full):
+        self.__dict__.update(sample.__dict__, passes=0.0, origin=full.mu, shift=None)
+        self.n_jobs = None  # many lams share the threads
+        here = self.point(full.mu, full.delta)
+        self.shift = {name: full[name] - here[name] for name in ("loss", "smooth", "total", "pull")}
+        self.start = Bunch(**{**here, **{name: full[name] for name in self.shift}})
+
+    def point(self, mu, delta):
+        "A point of the sample, shifted."
+        point = super().point(mu, delta)
+        if self.shift is not None:
+            along = self.shift["pull"] @ (mu - self.origin)
+            point.update({name: point[name] + shift for name, shift in self.shift.items()})
+            point.update(loss=point.loss - along, smooth=point.smooth - along)
+        return point
+
+    def between(self, old, new, x, delta):
+        "The shift is linear in the weights."
+        mu, way = (1.0 - x) * old.mu + x * new.mu, new.mu - old.mu
+        level = self.shift["smooth"] - self.shift["pull"] @ (mu - self.origin)
+        return super().between(old, new, x, delta) + [level, self.shift["pull"] @ way]
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #b9754d2f
+def _down(newton, records, point=None):
+    "From the largest lam down; each starts where the last has ended, but from zero weights afresh."
+    for record in records:
+        before = newton.pairs.passes
+        if point is None or not point.mu.any():
+            point = newton.pairs.point(np.zeros(newton.pairs.Z.shape[1]), 4.0)
+        record.n_passes += newton.pairs.passes - before
+        record.point = point = newton.solve(record, point)
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #8eb15829
+class _Path:
+    "Solutions for many lams: one pass over all pairs serves them all."
+
+    def __init__(self, newton, sample):
+        self.newton, self.pairs, self.sample = newton, newton.pairs, sample
+
+    def begin(self, records, every=5):
+        "Points of all lams, from the sample, which is shifted at every fifth."
+        pairs, point = self.sample, None
+        for k in range(0, len(records), every):
+            rough = [_record(record.lam) for record in records[k : k + every]]
+            _down(_Newton(pairs, self.newton.R, self.newton.tol, self.newton.max_iter), rough, point)
+            for record, begun in zip(records[k:], rough):
+                record.update(point=begun.point, n_passes=begun.n_passes)
+            full = self.pairs.point(begun.point.mu, begun.point.delta)
+            record.n_passes += 1.0
+            pairs = _Shifted(self.sample, full)
+            point = pairs.start
+
+    def solve(self, records):
+        "Rounds until all gaps are closed; what two rounds have not halved is left to Newton's method."
+        while records:
+            places = [record.point for record in records]
+            if len(records) > 3:
+                points = _points(self.pairs, np.array([at.mu for at in places]), np.array([at.delta for at in places]))
+            else:  # a pass for each is faster
+                points = [self.pairs.point(at.mu, at.delta) for at in places]
+            for record, point in zip(records, points):
+                record.update(point=point, dual=0.0)
+            records = [record for record in records if not self.closes(record)]
+            with ThreadPoolExecutor(effective_n_jobs(self.pairs.n_jobs)) as pool:
+                list(pool.map(self.improve, records))
+
+    def closes(self, record):
+        "Whether the last pass has closed the gap, or Newton's method has."
+        if self.newton.closes(record, record.point, record.n_passes + 1.0):
+            return True
+        gaps = [gap for _, gap in record.trace]
+        if len(gaps) < 3 or min(gaps[-2:]) <= 0.5 * min(gaps[:-2]):
+            return False
+        record.n_iter += 1
+        self.newton.solve(record, self.pairs.point(record.point.mu, record.point.delta))
+        return True
+
+    def improve(self, record):
+        "The next point of a lam: the solution of its own shifted sample."
+        shifted = _Shifted(self.sample, record.point)
+        inner = _Newton(shifted, self.newton.R, 0.5 * self.newton.tol, max_iter=12)
+        record.point = inner.solve(_record(record.lam), shifted.start)
+        record.n_passes += shifted.passes
+        record.n_iter += 1
+
+# %% ../nbs/04_mkl_1_solvers.ipynb #6b91321e
 def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     r"""Solve the problem on pairs for many values of lam, each to a relative duality gap.
 
@@ -1344,11 +1525,14 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     Returns
     -------
     list of Bunch
-        What :func:`solve_certified` returns, in the order of ``lams``; ``n_passes`` counts those of one lam.
+        What :func:`solve_certified` returns, in the order of ``lams``, but for ``a``, which are many numbers:
+        ``solve_certified(problem, regularizer, lam, mu0=mu)`` has them. ``n_passes`` counts those of one lam.
 
     Notes
     -----
-    From the largest lam down; each starts where the last has ended. Derived in the chapter :ref:`ch-mkl-solvers`.
+    From the largest lam down on few pairs, each from where the last has ended; of many pairs a sample is used for
+    that, and one pass over all of them serves all lams (eq-mklsolve-shift).
+    Derived in the chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
@@ -1360,15 +1544,17 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     [array([0., 0.]), array([1.25, 0.  ])]
     """
     lams = [_check_lam(float(lam)) for lam in np.ravel(lams)]
-    pairs, found = _Pairs(problem), [None] * len(lams)
-    newton, point = _Newton(pairs, regularizer, tol, max_iter, verbose), None
-    for k in sorted(range(len(lams)), key=lambda k: -lams[k]):
-        before = pairs.passes
-        if point is None:
-            point = _rough_point(pairs, problem, regularizer, lams[k], tol, max_iter)
-        best, point = newton.solve(lams[k], point)
-        found[k] = Bunch(**_certified(best, pairs, lams[k], tol), n_passes=pairs.passes - before)
-    return found
+    newton = _Newton(_Pairs(problem), regularizer, tol, max_iter, verbose)
+    records, sample = [_record(lam) for lam in lams], _sample(problem)
+    ordered = sorted(records, key=lambda record: -record.lam)
+    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small to share
+        if sample.share == 1.0:
+            _down(newton, ordered)
+        else:
+            path = _Path(newton, sample)
+            path.begin(ordered)
+            path.solve(ordered)
+    return [_certified(record, tol) for record in records]
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #126fd802
 def _default_kernels(X):

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import Bunch
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import GramKernel, LinearKernel, RBFKernel
@@ -20,6 +21,7 @@ from okbook.mkl import (
     PairProblem,
     Regularizer,
     TwoStageMKL,
+    _Search,
     dual_value,
     lam_max,
     make_regularizer,
@@ -198,6 +200,47 @@ def test_path_is_as_good_as_single_solves(name):
     assert mkl_path(problem, term, []) == []
     with pytest.raises(ValueError, match="lam must be a positive number"):
         mkl_path(problem, term, [0.1, -1.0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+def test_path_of_many_pairs(name, tol):
+    "eq-mklsolve-shift: one pass for many lams, samples that are shifted, and Newton's method where they are at an end."
+    problem = many()
+    term, lams = term_of(problem, name), np.array([1e-4, 0.3, 0.1, 0.03, 0.01, 1e-3, 3.0])
+    path = mkl_path(problem, term, lams, tol=tol)
+    for lam, found in zip(lams, path):
+        alone = solve_certified(problem, term, lam, tol=tol)
+        assert 0.0 <= found.gap <= tol and (found.mu >= 0.0).all()
+        assert abs(found.objective - alone.objective) <= tol * alone.objective
+        assert_allclose(problem.objective(found.mu, term, lam), found.objective, rtol=1e-6)
+        assert len(found.trace) == found.n_iter + 1 and found.n_passes >= 1.0
+    again = solve_certified(problem, term, lams[0], tol=tol, mu0=path[0].mu)
+    assert_allclose(dual_value(problem, term, lams[0], again.a), again.dual, rtol=2e-4, atol=1e-6)
+
+
+def test_path_from_zero_to_a_small_lam():
+    "After weights of zero, where all margins are alike, the first step would be a million times too long."
+    x = np.array([-2.0, -1.0, 1.0, 2.0])
+    problem = PairProblem([np.outer(x, x) / 2.5, np.eye(4)], [0, 0, 1, 1])
+    for lams in ([2.0, 0.1], [1.0, 0.1], [2.0, 1e-5]):
+        path = mkl_path(problem, make_regularizer("l1", 2), lams)
+        assert all(found.gap <= 1e-3 for found in path) and path[1].mu.any()
+    problem = many()
+    term = make_regularizer("l1", 5)
+    path = mkl_path(problem, term, lam_max(problem, term) * np.array([4.0, 2.0, 1.1, 0.1]))
+    assert [found.mu.any() for found in path] == [False, False, False, True]
+
+
+def test_search_cuts_a_step_that_is_far_too_long():
+    "The slope changes its sign after a millionth of the way, and hardly changes after it."
+
+    class Line(_Search):
+        def along(self, old, new, lam, x):
+            return 0.0, min(1.0, (x - 1e-6) * 1e7)
+
+    found = Line(None, make_regularizer("l1", 1), 1e-3, 1).search(Bunch(mu=np.zeros(1)), Bunch(mu=np.ones(1)), 1.0)
+    assert 0.9e-6 <= found[0] <= 1e-6
 
 
 def test_stochastic_gradient_step_by_step():
