@@ -1848,7 +1848,7 @@ def _leads(H, y, n_classes):
     for shift in range(1, max(n_classes, 2)):  # with a single class there is a wrong one that nobody votes for
         yield right - (H == (y + shift) % max(n_classes, 2))
 
-# %% ../nbs/05_ensembles_2_margins.ipynb #2ec7acb9
+# %% ../nbs/05_ensembles_2_margins.ipynb #3e5e31cd
 def vote_margins(hypotheses, y, weights=None):
     r"""Margin of each example in a vote: the share of its own class minus the largest share of another one.
 
@@ -1873,7 +1873,7 @@ def vote_margins(hypotheses, y, weights=None):
 
     Notes
     -----
-    For labels -1 and 1 it is :math:`y_i f(x_i)` of eq-margin-def, otherwise eq-margin-classes. Derived in the
+    For labels -1 and 1 it is :math:`y_i \bar f(x_i)` of eq-margin-def, otherwise eq-margin-classes. Derived in the
     chapter :ref:`ch-margins`.
 
     Examples
@@ -1956,7 +1956,7 @@ def boosting_margin_bound(alphas, normalizers, theta=0.0):
     with np.errstate(divide="ignore"):  # a hypothesis without errors has no Z
         return np.exp(np.asarray(theta, dtype=float) * alphas.sum() + np.log(normalizers).sum())
 
-# %% ../nbs/05_ensembles_2_margins.ipynb #2d6df8b8
+# %% ../nbs/05_ensembles_2_margins.ipynb #b1a2c0f6
 def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
     r"""What the margin bound adds to the share of training margins up to theta, to bound the true error of any vote.
 
@@ -1985,7 +1985,7 @@ def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
     -----
     With probability :math:`1 - \delta` over samples, for all votes f of hypotheses of a finite class C and all theta,
 
-    .. math:: P[y f(x) \le 0] \le P_S[y f(x) \le \theta] + \min_s \Bigl\{ 2 e^{-s \theta^2 / 8}
+    .. math:: P[y \bar f(x) \le 0] \le P_S[y \bar f(x) \le \theta] + \min_s \Bigl\{ 2 e^{-s \theta^2 / 8}
         + \sqrt{\frac{1}{2n} \ln \frac{s (s+1)^2 |C|^s}{\delta}} \Bigr\} .
 
     This is eq-margin-bound. Derived in the chapter :ref:`ch-margins`.
