@@ -116,9 +116,9 @@ def assert_same_tree(ours, theirs, X, codes, weight, criterion):
 
 
 def test_plain_tree_is_scikit_learns():
-    "eq-vote-gain: on two hundred problems, with ties, weights and constant columns."
+    "eq-vote-gain: on a hundred problems, with ties, weights and constant columns."
     ties = 0
-    for seed in range(200):
+    for seed in range(100):
         X, y, weight, params = problem(seed)
         codes = np.unique(y, return_inverse=True)[1]
         ours = RandomizedTreeClassifier(**params).fit(X, y, weight)
@@ -132,7 +132,7 @@ def test_plain_tree_is_scikit_learns():
             assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
             assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-9)
             assert ours.get_depth() == theirs.get_depth() and ours.get_n_leaves() == theirs.get_n_leaves()
-    assert ties < 150
+    assert ties < 75
 
 
 def test_no_ties_no_difference():
