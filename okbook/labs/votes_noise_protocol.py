@@ -61,8 +61,10 @@ def fold(y, number):
 
     Returns
     -------
-    train, test : ndarray of int
-        Rows; those of ``train`` in random order.
+    train : ndarray of int
+        Rows of the training part, in random order.
+    test : ndarray of int
+        Rows of the test part.
 
     Notes
     -----
