@@ -195,7 +195,7 @@ def test_chain_and_conclude():
 def test_slopes():
     sizes = [50, 100, 200, 400]
     slopes = lab.slope_per_doubling(sizes, np.outer([0, 1, 2, 3], [1.0, -2.0]) + 7)
-    np.testing.assert_allclose(slopes, [1, -2], strict=True)
+    np.testing.assert_allclose(slopes, [1.0, -2.0], strict=True)
 
 
 # The tables
