@@ -153,8 +153,8 @@ def test_no_link_of_a_test_node_enters_a_fit(toy, other, name):
 
 @pytest.mark.parametrize("setting", [*lab.TRANSDUCTIONS.values(), lab.VARIANTS["supervised, centred"][0]])
 def test_no_unknown_link_enters_a_completion(toy, setting):
-    other = flipped(toy, lab.draw_labelled(toy, "20", 1))
-    points = [lab.complete(task, setting, "20", 1)[0] for task in (toy, other)]
+    other = flipped(toy, lab.draw_labelled(150, "20", 1))
+    points = [lab.complete(task, setting, "20", 1).points for task in (toy, other)]
     np.testing.assert_array_equal(*points)
 
 
@@ -218,36 +218,37 @@ def test_several_blocks_are_the_mean_of_their_kernels(toy):
 
 
 def test_draws_are_nested(toy):
-    five, ten, twenty = (set(lab.draw_labelled(toy, rate, 3)) for rate in lab.RATES)
+    five, ten, twenty = (set(lab.draw_labelled(150, rate, 3)) for rate in lab.RATES)
     assert (len(five), len(ten), len(twenty)) == (8, 15, 30) and five < ten < twenty
 
 
 def test_supervised_completion_is_ridge_regression(toy):
     "eq-rrsn-10, with the parameters that were chosen, by hand."
-    setting, labelled = lab.TRANSDUCTIONS["supervised"], lab.draw_labelled(toy, "20", 0)
-    points, n_curved = lab.complete(toy, setting, "20", 0)
-    chosen = lab._searching(toy, setting).best_params_
+    setting, labelled = lab.TRANSDUCTIONS["supervised"], lab.draw_labelled(150, "20", 0)
+    found = lab.complete(toy, setting, "20", 0)
+    points, chosen = found.points, found.best_params
     K, K_y = (
         lab.prepare(toy, "expression")[1],
         diffusion_gram(toy.adjacency[np.ix_(labelled, labelled)], chosen["beta"]),
     )
     W = np.linalg.solve(K[np.ix_(labelled, labelled)] + chosen["lam1"] * np.eye(len(labelled)), K[labelled]).T
     np.testing.assert_allclose(points @ points.T, W @ K_y @ W.T, atol=1e-8)
-    assert 0 < n_curved <= 5
+    assert 0 < found.n_curved <= 5
 
 
 def test_a_draw_without_links_takes_the_first_of_each_grid(toy):
     empty = replace(toy, adjacency=np.zeros_like(toy.adjacency))
     setting = lab.TRANSDUCTIONS["semi-supervised"]
-    _, n_curved = lab.complete(empty, setting, "5", 0)
-    chosen = lab._searching(empty, setting).best_params_
-    assert n_curved == 0
-    assert {f"{name}_grid": value for name, value in chosen.items()} == {k: grid[0] for k, grid in lab.GRIDS.items()}
+    found = lab.complete(empty, setting, "5", 0)
+    assert found.n_curved == 0
+    assert {f"{name}_grid": value for name, value in found.best_params.items()} == {
+        k: grid[0] for k, grid in lab.GRIDS.items()
+    }
 
 
 def test_areas_count_pairs_not_both_labelled(toy):
-    setting, labelled = lab.TRANSDUCTIONS["supervised"], set(lab.draw_labelled(toy, "10", 0))
-    points = lab.complete(toy, setting, "10", 0)[0]
+    setting, labelled = lab.TRANSDUCTIONS["supervised"], set(lab.draw_labelled(150, "10", 0))
+    points = lab.complete(toy, setting, "10", 0).points
     for kind, wanted in (("any", (0, 1)), ("one", (1,)), ("both", (0,))):
         pairs = [pair for pair in combinations(range(150), 2) if len(labelled & set(pair)) in wanted]
         i, j = np.transpose(pairs)
@@ -258,18 +259,28 @@ def test_areas_count_pairs_not_both_labelled(toy):
 def test_a_shared_choice_is_the_best_in_the_mean(toy):
     setting = lab.TRANSDUCTIONS["supervised"]
     chosen = dict(sharing.shared_grids(toy, setting, "20"))
-    searches = [sharing.search_draw(toy, setting, "20", draw)[0] for draw in range(lab.N_DRAWS)]
+    searches = [lab.complete(toy, setting, "20", draw).cv_results for draw in range(lab.N_DRAWS)]
     mean = np.mean([found["mean_test_roc_auc"] for found in searches], axis=0)
     at = np.all([searches[0][f"param_{key[:-5]}"] == value[0] for key, value in chosen.items()], axis=0)
     assert at.sum() == 1 and mean[at][0] == mean.max()
 
 
-def test_a_search_with_its_own_grids_is_that_of_the_table(toy):
-    setting = lab.TRANSDUCTIONS["semi-supervised"]
-    sharing.search_draw(toy, setting, "20", 1, lam1_grid=(1.0,))  # grids of one search do not stay for the next
-    found, points = sharing.search_draw(toy, setting, "20", 2)
-    np.testing.assert_array_equal(points, lab.complete(toy, setting, "20", 2)[0])
-    assert len(found["param_lam1"]) == 5 * (1 + 5 * 4) * 4
+def test_grids_of_one_search_do_not_stay_for_the_next(toy):
+    setting = lab.TRANSDUCTIONS["supervised"]
+    before = lab.complete(toy, setting, "20", 2)
+    lab.complete.cache_clear()
+    given = lab.complete(toy, setting, "20", 2, lam1_grid=(0.3,), beta_grid=(1.0, 3.0)).cv_results
+    assert set(given["param_lam1"]) == {0.3} and len(given["param_lam1"]) == 2
+    after = lab.complete(toy, setting, "20", 2)
+    assert len(after.cv_results["param_lam1"]) == 5 * 4 and after.best_params == before.best_params
+    np.testing.assert_array_equal(after.points, before.points)
+
+
+def test_grids_of_a_setting():
+    assert lab.TRANSDUCTIONS["semi-supervised"].grids == lab.GRIDS
+    assert lab.TRANSDUCTIONS["supervised"].grids == lab.GRIDS | {"lam2_grid": (0.0,)}
+    wide = lab.VARIANTS["semi-supervised, beta2 on the grid of beta"][0].grids
+    assert wide == lab.GRIDS | {"beta2_grid": lab.GRIDS["beta_grid"]}
 
 
 # The data
