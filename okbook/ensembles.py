@@ -2228,7 +2228,7 @@ class _Boosted(_TreeModel):
 
         Returns
         -------
-        ndarray of shape (q, n_estimators_)
+        ndarray of shape (q, n_rounds)
             Indices of nodes.
         """
         X = self._check_X(X)
@@ -2321,7 +2321,7 @@ class _Staged(_Boosted):
 
         Returns
         -------
-        ndarray of shape (n_estimators_,)
+        ndarray of shape (n_rounds,)
             The mean over queries of :meth:`losses`, after one tree, after two, and so on.
 
         Raises
@@ -2484,11 +2484,11 @@ class OutputKernelBoosting(_Rounds):
         The trees, as flat arrays. Their leaves predict residuals.
     n_estimators_ : int
         Their number. Less than ``n_estimators`` if stopped early, or if the training outputs were met exactly.
-    train_loss_ : ndarray of shape (n_estimators_ + 1,)
+    train_loss_ : ndarray of shape (n_rounds + 1,)
         Mean squared norm of the residuals of the examples learnt from, before the first tree and after each.
-    validation_loss_ : ndarray of shape (n_estimators_ + 1,)
+    validation_loss_ : ndarray of shape (n_rounds + 1,)
         The same for the part held out (only with ``n_iter_no_change``).
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (n_features,)
         Share of every feature in the decrease of variance, over all trees.
     kernel_ : Kernel or None
         The fitted output kernel; None if ``y`` was a Gram matrix.
@@ -2502,7 +2502,7 @@ class OutputKernelBoosting(_Rounds):
         Number of features tried at a node.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if ``X`` has them.
 
     See Also
