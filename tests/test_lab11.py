@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from okbook.labs import ok3_image_completion as lab
-from okbook.tables import check_slice, compare, read_cells, read_paper
+from okbook.tables import compare, read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
 LEARNERS = [row for row in lab.METHODS if row not in ("Base", "Lower bound")]
@@ -56,17 +56,6 @@ def test_order_of_the_methods(table1):
         assert ours.idxmin() == "Lower bound"
         assert ours.drop("Lower bound").idxmin() == "KDE RBF"
         assert ours["OK3 extra-trees"] < ours["OK3 bagging"] < ours["OK3 single tree"] < ours["Base"]
-
-
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_all_cells_are_stored(table):
-    assert set(read_cells(TABLES / table.id)) == set(table.keys())
-
-
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_a_recomputed_slice_agrees(table, require_dataset):
-    require_dataset("usps")
-    check_slice(table, TABLES / table.id)
 
 
 def test_importances_are_shares():

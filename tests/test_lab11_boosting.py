@@ -9,7 +9,7 @@ import pytest
 
 from okbook.labs import ok3_boosting as lab
 from okbook.labs import ok3_image_completion as eight
-from okbook.tables import check_slice, compare, read_cells, read_paper
+from okbook.tables import compare, read_paper
 
 ROOT = Path(__file__).parents[1]
 STORED = ROOT / "tables" / lab.TABLE.id
@@ -30,14 +30,8 @@ def quick(row):
     return method, options or {"depths": (2, 3), "rounds": (5, 10)}
 
 
-def test_all_cells_are_stored():
-    assert set(read_cells(STORED)) == set(lab.TABLE.keys())
-    assert read_paper(STORED) == {}  # nothing is printed
-
-
-def test_a_recomputed_slice_agrees(require_dataset):
-    require_dataset("usps")
-    check_slice(lab.TABLE, STORED)
+def test_the_source_prints_no_number():
+    assert read_paper(STORED) == {}
 
 
 def test_same_folds_and_same_trees_as_the_paper():

@@ -60,17 +60,6 @@ def test_printed_numbers():
     assert {row for row, _ in paper} == set(lab.TABLE.rows)
 
 
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_all_cells_are_stored(table):
-    assert set(read_cells(TABLES / table.id)) == set(table.keys())
-
-
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_a_recomputed_slice_agrees(table, require_dataset):
-    require_dataset(*{lab.DATASETS[row] for row, _, _ in table.slice})
-    check_slice(table, TABLES / table.id)
-
-
 def test_what_needs_no_file_agrees():
     embedded = replace(
         lab.TABLE, slice=[("Wdbc", column, repeat) for column in lab.TABLE.columns for repeat in (0, 19)]

@@ -8,7 +8,7 @@ import pytest
 from okbook.core import RBFKernel
 from okbook.labs import forest_uci_mkl as lab
 from okbook.mkl import standardize_gram
-from okbook.tables import check_slice, read_cells, read_paper
+from okbook.tables import read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
 
@@ -18,15 +18,6 @@ def test_printed_numbers():
     paper, whole = (read_paper(TABLES / name) for name in ("forest-table1-mkl", "forest-table1"))
     quoted = {key: value for key, (value, _) in whole.items() if key[1] == "MKL"}
     assert {key: value for key, (value, _) in paper.items()} == quoted and len(paper) == 5
-
-
-def test_all_cells_are_stored():
-    assert set(read_cells(TABLES / lab.TABLE.id)) == set(lab.TABLE.keys())
-
-
-def test_a_recomputed_slice_agrees(require_dataset):
-    require_dataset(*{lab.DATASETS[row] for row, _, _ in lab.TABLE.slice})
-    check_slice(lab.TABLE, TABLES / lab.TABLE.id)
 
 
 def test_the_bank_is_the_recipe():

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 from okbook.core import is_psd, macro_f1
 from okbook.labs import mkl_protein_localisation as lab
 from okbook.mkl import standardize_gram
-from okbook.tables import check_slice, read_cells, read_paper
+from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
 LETTERS = lab.AMINO_ACIDS
@@ -193,28 +193,6 @@ def test_printed_numbers():
     assert {column for _, column in paper} < set(lab.TABLE.columns)
     assert [paper[row, "psortpos kernels"] for row in lab.REGULARIZERS] == [(69, 0), (34, 22), (48, 26), (31, 21)]
     assert [paper[row, "plant score"][0] for row in lab.REGULARIZERS] == [88.3, 85.6, 85.5, 87.4]
-
-
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_all_cells_are_stored(table):
-    assert set(read_cells(TABLES / table.id)) == set(table.keys())
-
-
-@pytest.fixture(scope="module")
-def named_methods():
-    "A trial of the methods that a slice names, once for all slices; the others have their tests on made-up proteins."
-    named = {row for table in lab.TABLES for row, *_ in table.slice}
-    lab.run_trial.cache_clear()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lab, "METHODS", {row: method for row, method in lab.METHODS.items() if row in named})
-        yield
-    lab.run_trial.cache_clear()
-
-
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_a_recomputed_slice_agrees(table, require_dataset, named_methods):
-    require_dataset(*table.datasets)
-    check_slice(table, TABLES / table.id)
 
 
 def test_what_the_page_says():

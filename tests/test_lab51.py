@@ -201,17 +201,6 @@ def test_slopes():
 # The tables
 
 
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_all_cells_are_stored(table):
-    assert set(read_cells(TABLES / table.id)) == set(table.keys())
-
-
-@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_a_recomputed_slice_agrees(table, require_dataset):
-    require_dataset(*{lab.DATASETS[row] for row, _, _ in table.slice})
-    check_slice(table, TABLES / table.id)
-
-
 def test_what_needs_no_file_agrees():
     embedded = replace(lab.TABLE, slice=[("Wdbc", column, 3) for column in ("tree, 10 %", "bagging, 0 %")])
     check_slice(embedded, TABLES / lab.TABLE.id)
