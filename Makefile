@@ -58,7 +58,7 @@ check: env
 
 pytest: env
 	$(PY) -m okbook_book.checks executed links
-	OKBOOK_REQUIRE_BOOK=1 $(BIN)/python -m pytest
+	OKBOOK_REQUIRE_BOOK=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 
 # The notebooks once more, in fresh processes and without the book's cache.
 notebooks: env
