@@ -157,30 +157,73 @@ def test_page_on_a_phone_and_on_a_desk(views, address, page):
     assert not wrong, "\n".join([page, *dict.fromkeys(wrong)])
 
 
-MOVING = "nbs/21_synthetic_networks.html"
+LINKS, BORDERS, ROUNDS = (
+    f"nbs/{page}.html" for page in ("21_synthetic_networks", "02_rkhs_5_drawing", "05_ensembles_1_adaboost")
+)
+
+
+@pytest.fixture
+def movie(views, address, request):
+    "The figure that moves of a page, on a phone and on a desk: tab, slider, what it says."
+    if request.param not in PAGES:
+        pytest.skip("the page with the figure that moves is not built")
+    tabs = [context.new_page() for context in views]
+    for tab in tabs:
+        tab.goto(address + request.param, wait_until="load")
+    yield [(tab, tab.locator(".okb-movie input[type=range]"), tab.locator(".okb-movie output")) for tab in tabs]
+    for tab in tabs:
+        tab.close()
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(MOVING not in PAGES, reason="the page with the figure that moves is not built")
-def test_the_figure_that_moves_obeys_the_keyboard(views, address):
-    "On a phone and on a desk: what is said is what is drawn."
-    for context in views:
-        tab = context.new_page()
-        tab.goto(address + MOVING, wait_until="load")
-        slider, said = tab.locator(".okb-movie input[type=range]"), tab.locator(".okb-movie output")
+@pytest.mark.parametrize("movie", [LINKS], indirect=True)
+def test_smoothing_moves(movie):
+    "What is said is what is drawn."
+    for tab, slider, said in movie:
         found = []
-        for smoother in ("laplacian", "diffusion"):
-            tab.locator(f".okb-movie input[value={smoother}]").check()
+        for smoother in range(2):
+            tab.locator(".okb-movie input[type=radio]").nth(smoother).check()
             slider.focus()
             for key in ["Home"] + 14 * ["ArrowRight"] + ["End"]:
                 tab.keyboard.press(key)
                 hit, false = (tab.locator(f".okb-movie > svg > line.{kind}").count() for kind in ("hit", "false"))
                 assert f" {hit} found" in said.inner_text() and f" {false} false" in said.inner_text()
                 found.append(hit)
-            assert slider.get_attribute("aria-valuetext") == "lambda 2 = 10"
+            assert slider.get_attribute("aria-valuetext") == "λ₂ = 10"
         assert found[14] > 2 * found[0] and found[15] < found[0]  # links appear, and go
         assert max(found[16:]) == found[16] == found[0]  # nothing appears with the other penalty
-        tab.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("movie", [BORDERS], indirect=True)
+def test_borders_move(movie):
+    shown = "lines => lines.filter(line => line.style.opacity === '1').length"
+    for tab, slider, said in movie:
+        slider.focus()
+        for k, key in enumerate(["Home"] + 5 * ["ArrowRight"]):
+            tab.keyboard.press(key)
+            hits, misses = (tab.eval_on_selector_all(f".okb-movie line.{kind}", shown) for kind in ("true", "false"))
+            assert hits + misses == k and f"The {k} best pairs: {hits} borders" in said.inner_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("movie", [ROUNDS], indirect=True)
+def test_rounds_move(movie):
+    "After a round the points that the stump got wrong have grown; in the end the vote is right on true labels only."
+    scales = """points => points.map(point => +point.getAttribute("transform").match(/scale\\((.*)\\)/)[1])"""
+    points = ".okb-movie > svg > [transform]"
+    for tab, slider, said in movie:
+        slider.focus()
+        tab.keyboard.press("Home")
+        first = tab.eval_on_selector_all(points, scales)
+        assert len(first) == 120 and len(set(first)) == 1 and "weigh the same" in said.inner_text()
+        tab.keyboard.press("ArrowRight")
+        grown = tab.eval_on_selector_all(points, scales)
+        assert len(set(grown)) == 2 and 0.25 < sum(r > first[0] for r in grown) / 120 < 0.5
+        tab.keyboard.press("End")
+        assert slider.get_attribute("aria-valuetext") == "round 40" and "errs on 0 of the 120" in said.inner_text()
+        tab.locator(".okb-movie input[type=radio]").nth(1).check()
+        assert "false labels" in said.inner_text() and "errs on 0 of" not in said.inner_text()
 
 
 @pytest.mark.browser
