@@ -158,6 +158,29 @@ def test_page_on_a_phone_and_on_a_desk(views, address, page):
     assert not wrong, "\n".join([page, *dict.fromkeys(wrong)])
 
 
+FORMULAS = """() => [...document.querySelectorAll("div.math")].flatMap(box => {
+  const formula = box.querySelector("mjx-container > svg"), width = formula && formula.getBoundingClientRect().width;
+  if (!width) return [];
+  formula.style.width = formula.style.height = "";
+  return [[box.clientWidth, width, formula.getBoundingClientRect().width]];
+})"""
+
+
+@pytest.mark.browser
+@pytest.mark.skipif("nbs/05_ensembles.html" not in PAGES, reason="the page is not built")
+def test_formulas_shrink_to_a_phone(views, address):
+    "Not below seven tenths, and not where there is room."
+    for context, shrunk in zip(views, (True, False)):
+        tab = context.new_page()
+        tab.goto(address + "nbs/05_ensembles.html", wait_until="load")
+        tab.wait_for_function("() => document.querySelector('div.math svg[style*=width]') || innerWidth > 600")
+        sizes = tab.evaluate(FORMULAS)
+        assert len(sizes) > 10 and any(width < natural for _, width, natural in sizes) == shrunk
+        for room, width, natural in sizes:
+            assert abs(width - min(natural, max(room, 0.7 * natural))) < 1.5
+        tab.close()
+
+
 LINKS, BORDERS, ROUNDS = (
     f"nbs/{page}.html" for page in ("21_synthetic_networks", "02_rkhs_5_drawing", "05_ensembles_1_adaboost")
 )
