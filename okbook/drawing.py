@@ -315,6 +315,7 @@ _MOVIE_STYLE = """
 .okb-movie { --one: #0072b2; --two: #c04d00; --dim: #767676; --ink: #222; --paper: #fff; max-width: 40em; }
 html[data-theme="dark"] .okb-movie, body[data-jp-theme-light="false"] .okb-movie
   { --one: #56b4e9; --two: #ff9d5c; --dim: #a0a0a0; --ink: #eee; --paper: #1b1b1b; }
+html[data-theme="dark"] .bd-content div.cell_output .text_html:has(div.okb-movie) { background: none; color: inherit; }
 .okb-movie > svg { display: block; width: 100%; height: auto; }
 .okb-movie fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }
 .okb-movie legend { font-size: 1em; margin: 0; }
