@@ -230,9 +230,8 @@ def test_what_the_page_says():
     for (row, column, _), (value, _) in stored.items():
         mean.setdefault((row, column), []).append(value)
     mean = {key: np.mean(values) for key, values in mean.items()}
-    rows = [row for row in lab.DATASETS if all((row, noise) not in lab.NOT_RUN for noise in lab.NOISE)]
     rise = {
-        method: np.mean([mean[row, f"{method}, 20 %"] - mean[row, f"{method}, 0 %"] for row in rows])
+        method: np.mean([mean[row, f"{method}, 20 %"] - mean[row, f"{method}, 0 %"] for row in lab.DATASETS])
         for method in lab.METHODS[1:]
     }
     assert max(rise, key=rise.get) == "AdaBoost"
