@@ -37,6 +37,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 book: env
 	@rm -rf $(STAMP) _build/html/reports
 	@made=$$($(PY) -m okbook_book.fingerprint) && \
+	$(PY) -m okbook_book.execute && \
 	{ $(BIN)/jupyter-book build . -W -n --keep-going || { rm -rf _build/.doctrees; exit 1; }; } && \
 	echo $$made > $(STAMP)
 	@echo

@@ -1,11 +1,13 @@
 """The book's Sphinx extension: how docstrings are shown inside the chapters' code."""
 
 import ast
+import json
 import re
 
+import nbformat
 import pytest
 
-from okbook_book import docstrings, equations, fingerprint
+from okbook_book import directives, docstrings, equations, execute, fingerprint
 
 CELLS = [
     pytest.param(source, path, id=f"{path.stem}-{cell['id']}")
@@ -99,3 +101,15 @@ def test_built_pages_link_to_the_api(path):
     targets = [re.findall(r'href="api\.html#([\w.-]+)"', text) for text in notes]
     assert notes and all(targets)
     assert not [t for found in targets for t in found if f'id="{t}"' not in api]
+
+
+@pytest.mark.parametrize("source, said", [("print(6 * 7)", "42\n"), ("1 / 0", None)])
+def test_a_notebook_is_executed_as_the_build_sees_it(source, said, tmp_path):
+    "Without directives, and without cells that are not to run; one that fails has no time, and is left to the build."
+    cells = [nbformat.v4.new_code_cell(cell) for cell in (f"#| export\n{source}", "#| slow\nraise ValueError")]
+    text = directives.as_built(json.dumps(nbformat.v4.new_notebook(cells=cells)), skip=["slow"])
+    notebook, seconds = execute.execute(tmp_path / "one.ipynb", nbformat.reads(text, as_version=4), timeout=60)
+    assert notebook.cells[0].source == source and (seconds is None) == (said is None)
+    assert not notebook.cells[1].outputs
+    if said:
+        assert notebook.cells[0].outputs[0].text == said

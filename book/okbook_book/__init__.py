@@ -7,6 +7,9 @@
 - docstrings in the API pages point to the chapter they were derived in (`api`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and each page says
   how long it ran (`pages`).
+
+Not a part of the extension: `execute` runs the notebooks before the build, several at once; `checks` looks at the
+project as a whole.
 """
 
 

@@ -63,10 +63,14 @@ def mark_tests(nb):
     return nb | {"cells": cells}
 
 
+def as_built(text, skip=()):
+    "A notebook's JSON as the build parses and executes it."
+    return json.dumps(mark_tests(apply(json.loads(text), skip)))
+
+
 def source_read(app, docname, content):
     if Path(app.env.doc2path(docname)).suffix == ".ipynb":
-        nb = apply(json.loads(content[0]), app.config.nbdev_skip_flags)
-        content[0] = json.dumps(mark_tests(nb))
+        content[0] = as_built(content[0], app.config.nbdev_skip_flags)
 
 
 def setup(app):

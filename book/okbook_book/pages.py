@@ -21,14 +21,17 @@ def copy_mathjax(app, exception):
         shutil.copyfile(package / "static" / MATHJAX, target)
 
 
-def cache_on_everything(app, config):
-    "jupyter-cache looks at a notebook's cells only: give each state of all the rest a cache of its own."
-    folder = Path(app.outdir).parent / "cache"
-    key = fingerprint.surroundings()[:16]
+def cache_folder(built):
+    "jupyter-cache looks at a notebook's cells only: each state of all the rest has a cache of its own, the last four."
+    folder, key = Path(built) / "cache", fingerprint.surroundings()[:16]
     old = [p for p in folder.iterdir() if p.name != key] if folder.exists() else []
     for path in sorted(old, key=lambda p: p.stat().st_mtime)[:-3]:
         shutil.rmtree(path)
-    config.nb_execution_cache_path = str(folder / key)
+    return folder / key
+
+
+def cache_on_everything(app, config):
+    config.nb_execution_cache_path = str(cache_folder(Path(app.outdir).parent))
 
 
 def running_time(app, pagename, templatename, context, doctree):
