@@ -331,12 +331,12 @@ _MOVIE_SCRIPT = """
 (() => {
   const root = document.getElementById("@NAME@"), film = @FILM@;
   const svg = root.querySelector("svg"), slider = root.querySelector("input[type=range]");
-  const draw = (svg, state, step) => {@DRAW@};
+  const draw = (svg, state, step, way) => {@DRAW@};
   const show = () => {
     const chosen = root.querySelector("input[type=radio]:checked"), step = film.steps[slider.value];
-    const states = film.states[chosen ? chosen.value : Object.keys(film.states)[0]];
+    const way = chosen ? chosen.value : Object.keys(film.states)[0];
     slider.setAttribute("aria-valuetext", step);
-    root.querySelector("output").textContent = draw(svg, states[slider.value], step);
+    root.querySelector("output").textContent = draw(svg, film.states[way][slider.value], step, way);
   };
   root.addEventListener("input", show);
   root.querySelector("fieldset").hidden = false;
@@ -391,7 +391,8 @@ def moving_figure(name, drawing, size, states, steps, draw, label, knob, legend=
     steps : list of str
         What is read out when the slider is at a step.
     draw : str
-        Body of a JavaScript function of ``svg``, ``state`` and ``step`` that draws a state and returns what to say.
+        Body of a JavaScript function of ``svg``, ``state``, ``step`` and ``way``, the name of the series, that draws
+        a state and returns what to say.
     label : str
         What the drawing is, for those who do not see it.
     knob : str
