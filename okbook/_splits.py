@@ -11,9 +11,11 @@ from typing import NamedTuple  # noqa: F401
 import numpy as np  # noqa: F401
 from numba import njit  # noqa: F401
 
+from .core import NEARLY  # noqa: F401
+
 # %% ../nbs/01_trees.ipynb #41661480
 FEATURE_THRESHOLD = np.float32(1e-7)  # values of a feature closer than this count as equal
-TIE = 4e-14  # gains closer than this, relative to the node's trace, count as equal
+TIE = 4e-14  # rounding of a gain, relative to the node's trace
 jit = njit(cache=True, nogil=True, error_model="numpy")
 jit_inline = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 jit_any_order = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
@@ -119,6 +121,12 @@ def _multiply(phi, local, rows, samples, start, stop, block):
         rows[samples[start + a]] = total
 
 # %% ../nbs/01_trees.ipynb #c8bc955c
+@jit_inline
+def _bar(gain, tie):
+    "What a gain must exceed to be larger than this one, and not equal to it up to rounding."
+    return gain + max(tie, NEARLY * gain)
+
+
 @jit
 def _draw_all(X, order, start, stop, features, count, rng, max_features):
     "Draw the features to search, leaving out constant ones; how many (they stand at the back of the deck)."
@@ -133,7 +141,7 @@ def _draw_all(X, order, start, stop, features, count, rng, max_features):
 @jit
 def _scan(X, f, order, start, stop, before, q, weight, square, rows, min_leaf, W, T, tie, found, cut, best):
     "Move the examples to the left one by one, in the order of feature `f`; the best split so far (eq-trees-move)."
-    A, R, w = 0.0, 0.0, 0.0
+    A, R, w, bar = 0.0, 0.0, 0.0, _bar(best, tie)
     for t in range(start, stop - 1):
         i = order[f, t]
         A += 2.0 * before[q, t - start] + square[i]
@@ -142,8 +150,8 @@ def _scan(X, f, order, start, stop, before, q, weight, square, rows, min_leaf, W
         here, there = X[i, f], X[order[f, t + 1], f]
         if there > here + FEATURE_THRESHOLD and min(t + 1 - start, stop - t - 1) >= min_leaf:
             gain = _gain(A, R, w, W, T)
-            if gain > best + tie:
-                found, cut, best = f, np.float64(here) / 2.0 + np.float64(there) / 2.0, gain
+            if gain > bar:
+                found, cut, best, bar = f, np.float64(here) / 2.0 + np.float64(there) / 2.0, gain, _bar(gain, tie)
     return found, cut, best
 
 # %% ../nbs/01_trees.ipynb #8240aaf6
@@ -259,7 +267,7 @@ def _search_random(
                 else:
                     A, R = _side_factor(phi, total, part, side, 0, m)
                 gain = _gain(A, R, w, W, T)
-                if gain > best + tie:
+                if gain > _bar(best, tie):
                     found, cut, best = f, threshold, gain
         j = _draw_feature(features, count, max_features, rng)
     return found, cut, best
@@ -459,7 +467,7 @@ def grow(X, order, samples, outputs, rules, block, nodes, cuts, impurity):
                 left, right, values, features, count, rng, max_features, min_leaf, W, T, TIE * Q,
             )  # fmt: skip
         constants = known + count[FOUND]
-        if f >= 0 and gain / root + 2.3e-16 >= min_decrease:
+        if f >= 0 and gain / root * (1.0 + NEARLY) + 2.3e-16 >= min_decrease:
             _range(X, f, samples, start, stop, values)
             mid = start + _sides(values, cut, samples, start, stop, left, right)
             for k in range(np.uintp(mid - start)):

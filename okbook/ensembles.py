@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .core import NEARLY, first_largest
 from .trees import _leaves, _n_features_tried, _part, _whole_number
 
 # %% ../nbs/05_ensembles.ipynb #3f134388
@@ -182,11 +183,21 @@ def _keep(score, feature, low, high, room, n_best):
 
 
 @_jit_inline
-def _offer(score, feature, low, high, room, n_best):
-    "Keep a test if it is among the best; of the best test, the one of the first feature where two are equal."
+def _offer(score, tie, feature, low, high, room, n_best):
+    """Keep a test if it is among the best; of the one best test, that of the first feature where two are equal.
+
+    Scores that differ by less than `tie` are equal. A heap of several tests compares them in steps of a tie.
+    """
     top = room.score[0]
-    if room.kept[0] < n_best or score > top or (n_best == 1 and score == top and feature < room.tests[0, 0]):
-        _keep(score, feature, low, high, room, n_best)
+    if n_best > 1:
+        score = np.rint(score / tie)
+        if room.kept[0] < n_best or score > top:
+            _keep(score, feature, low, high, room, n_best)
+    elif room.kept[0] == 0 or score > top + tie:
+        room.kept[0] = 1
+        _put(room, 0, score, feature, low, high)
+    elif score >= top - tie and feature < room.tests[0, 0]:
+        _put(room, 0, max(score, top), feature, low, high)
 
 # %% ../nbs/05_ensembles.ipynb #bcf76a9f
 @_jit_inline
@@ -210,6 +221,7 @@ def _scan_two(f, listed, m, n, rules, room):
     "Offer every test on one feature, two classes."
     mass, size, table, sized = room.mass, room.size, rules.table, rules.min_leaf > 1
     A, B = room.total[0], room.total[1]
+    tie = NEARLY * (A + B)
     a, b, before, behind, same, previous = A - A, B - B, np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
     for g in range(np.uintp(m)):
         code = np.uintp(listed[g])
@@ -226,7 +238,7 @@ def _scan_two(f, listed, m, n, rules, room):
                 score -= _xlogx(L, table) + _xlogx(R, table)
             else:
                 score = (a * a + b * b) / L + ((A - a) * (A - a) + (B - b) * (B - b)) / R
-            _offer(score, f, previous, np.int64(code), room, rules.n_best)
+            _offer(score, tie, f, previous, np.int64(code), room, rules.n_best)
         mass[2 * code], mass[2 * code + 1] = 0, 0
         if sized:
             size[code] = 0
@@ -277,7 +289,7 @@ def _scan_many(f, listed, m, n, rules, room):
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
         if previous >= 0 and fits and not _useless(kind, same, -1, before, here, behind, n, rules):
             score = _score_many(left, total, L, W - L, rules)
-            _offer(score, f, previous, code, room, rules.n_best)
+            _offer(score, NEARLY * W, f, previous, code, room, rules.n_best)
         for c in range(n_classes):
             left[c] += mass[code * n_classes + c]
             L += mass[code * n_classes + c]
@@ -441,7 +453,7 @@ def _pruned_sizes(right, feature, value, confidence, z):
         errors[node] = wrong + _added_errors(total, wrong, confidence, z)
         if feature[node] >= 0:
             below = errors[node + 1] + errors[right[node]]
-            if errors[node] > below + 0.1:
+            if errors[node] > below + 0.1 + NEARLY * total:
                 errors[node], size[node] = below, 1 + size[node + 1] + size[right[node]]
     return size
 
@@ -618,7 +630,7 @@ class _TreeLeaves(_TreeGrowth):
 
     def _codes(self, X):
         "Class code of each row of X, an array in single precision."
-        return self.tree_.value.argmax(axis=1)[self._apply(X)]
+        return first_largest(self.tree_.value)[self._apply(X)]
 
     def _check_X(self, X):
         check_is_fitted(self)
@@ -1129,6 +1141,7 @@ from sklearn.utils import Bunch, check_random_state, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from .core import NEARLY, first_largest
 from .trees import _whole_number
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #0b87277d
@@ -1155,9 +1168,6 @@ def _stump_groups(X, order, codes):
     return ends[:count].copy(), first
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #604578b5
-_TIE = 1e-12  # tests whose scores differ by less are equal, and the first of them is taken
-
-
 @_jit_inline
 def _two_score(L, s, W, S, by_error):
     """Score of a test that sends weight L to the left, s of it the class weights' difference; W and S are totals."""
@@ -1185,7 +1195,7 @@ def _two_cut(order, ends, start, first, last, w, W, S, by_error):
             s += w[order[k], 1]
         i = ends[g]
         score = _two_score(L, s, W, S, by_error)
-        if score > best + _TIE:
+        if score > best + NEARLY:
             best, cut = score, g
     left, L, s = cut, 0.0, 0.0
     for g in range(last - 1, large, -1):
@@ -1193,7 +1203,7 @@ def _two_cut(order, ends, start, first, last, w, W, S, by_error):
             L += w[order[k], 0]
             s += w[order[k], 1]
         score = _two_score(L, s, W, S, by_error)
-        if score > best + _TIE or (score > best - _TIE and cut > left):
+        if score > best + NEARLY or (score > best - NEARLY and cut > left):
             best, cut = max(score, best), g - 1
     return best, cut
 
@@ -1212,7 +1222,7 @@ def _many_cut(order, ends, start, first, last, codes, w, total, by_error):
             L, R, a, b = L + left[c], R + right, a + left[c] ** 2, b + right**2
             x, y = max(x, left[c]), max(y, right)
         score = x + y if by_error else (a / L if L > 0.0 else 0.0) + (b / R if R > 0.0 else 0.0)
-        if score > best + _TIE:
+        if score > best + NEARLY:
             best, cut = score, g
     return best, cut
 
@@ -1232,7 +1242,7 @@ def _best_stump(order, ends, first, codes, weight, n_classes, by_error):
             score, g = _two_cut(order, ends, f * n, first[f], first[f + 1], w, W, S, by_error)
         else:
             score, g = _many_cut(order, ends, f * n, first[f], first[f + 1], codes, w, total, by_error)
-        if score > best + _TIE:
+        if score > best + NEARLY:
             best, feature, group = score, f, g
     return feature, group
 
@@ -1392,7 +1402,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
             The classes.
         """
         leaves = self.predict_proba(X)
-        return self.classes_[leaves.argmax(axis=1)]
+        return self.classes_[first_largest(leaves)]
 
     def __sklearn_tags__(self):
         """One test cannot tell three classes apart."""
@@ -1401,6 +1411,15 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         return tags
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #a8f9517e
+@_jit
+def _sum_in_order(terms):
+    """Sum of some numbers, from the first to the last: the same on every processor, as that of a BLAS is not."""
+    total = 0.0
+    for k in range(len(terms)):
+        total += terms[k]
+    return total
+
+
 def boost_step(weight, agreement, n_classes=2):
     r"""One round of AdaBoost, once the hypothesis is there.
 
@@ -1437,13 +1456,15 @@ def boost_step(weight, agreement, n_classes=2):
     [0.167, 0.167, 0.167, 0.5]
     """
     weight, agreement = np.asarray(weight, dtype=float), np.asarray(agreement, dtype=float)
-    against, in_favour = weight @ (1.0 - agreement), weight @ (1.0 + (n_classes - 1) * agreement)
+    against = _sum_in_order(weight * (1.0 - agreement))
+    in_favour = _sum_in_order(weight * (1.0 + (n_classes - 1) * agreement))
     edge = 1.0 - against
     if min(against, in_favour) <= 0.0:
         return Bunch(edge=edge, alpha=np.copysign(np.inf, edge), normalizer=0.0, weight=weight)
     alpha = 0.5 * np.log(in_favour / against)
     weight = weight * np.exp(-2.0 * (n_classes - 1) / n_classes * alpha * agreement)
-    return Bunch(edge=edge, alpha=alpha, normalizer=weight.sum(), weight=weight / weight.sum())
+    normalizer = _sum_in_order(weight)
+    return Bunch(edge=edge, alpha=alpha, normalizer=normalizer, weight=weight / normalizer)
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #e8068428
 class _AnyLearner:
@@ -1486,7 +1507,7 @@ class _StumpLearner:
         h = DecisionStump(**self.params)
         h.classes_, h.n_features_in_ = np.arange(self.stumps.n_classes), len(self.stumps.X)
         leaf = h._fit_on(self.stumps, weight)
-        return h, (h.proba_.argmax(axis=1) if self.form == "discrete" else h.proba_[:, 1] - h.proba_[:, 0])[leaf]
+        return h, (first_largest(h.proba_) if self.form == "discrete" else h.proba_[:, 1] - h.proba_[:, 0])[leaf]
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #ecf6f867
 def _answers(h, X, form):
@@ -1611,7 +1632,10 @@ class _WeightedVote(_Hypotheses):
 
     def _decide(self, decision):
         """Classes of decision values."""
-        return self.classes_[decision.argmax(axis=1) if decision.ndim == 2 else (decision > 0).astype(np.intp)]
+        total = self.alphas_.sum()
+        if decision.ndim == 2:
+            return self.classes_[first_largest(decision, scale=total)]
+        return self.classes_[(decision > NEARLY * total).astype(np.intp)]
 
     def staged_predict(self, X):
         """Classes after each round.

@@ -24,11 +24,14 @@ from tqdm import tqdm
 
 from . import _splits
 from okbook.core import (
+    NEARLY,
     DiracKernel,
     LinearKernel,
     OutputKernelMixin,
     _is_factor,
     decode_weights,
+    first_largest,
+    first_smallest,
     pivoted_cholesky,
 )
 
@@ -618,7 +621,7 @@ def _prototypes(model, nodes):
     if isinstance(model.kernel_, LinearKernel):
         return list(W @ model.outputs_)
     if isinstance(model.kernel_, DiracKernel):
-        return list(model.classes_[np.argmax(model._class_weights(W), axis=1)])
+        return list(model.classes_[first_largest(model._class_weights(W))])
     K = model.gram_
     chosen = decode_weights(W, K, K.diagonal(), support=True)
     return [f"example {i}" for i in chosen] if model.outputs_ is None else [model.outputs_[i] for i in chosen]
@@ -794,7 +797,7 @@ def _weakest_links(tree):
     while inner[0]:
         alpha = np.full(tree.node_count, np.inf)
         alpha[inner] = (cost - branch)[inner] / (leaves[inner] - 1)
-        node = int(np.argmin(alpha))
+        node = int(first_smallest(alpha))
         inner[node : last[node] + 1] = False
         saved, gone = cost[node] - branch[node], leaves[node] - 1
         above = node
@@ -809,7 +812,7 @@ def _pruned(tree, ccp_alpha):
     "The smallest subtree that minimises cost + ccp_alpha * leaves."
     inner = tree.feature >= 0
     for alpha, _, alive in _weakest_links(tree):
-        if alpha > ccp_alpha:
+        if alpha > ccp_alpha * (1.0 + NEARLY):
             break
         inner = alive.copy()
     reached = np.zeros(tree.node_count, dtype=bool)
