@@ -1335,7 +1335,6 @@ def first_largest(values, axis=-1, scale=None):
     """
     return first_smallest(-np.asarray(values, dtype=float), axis=axis, scale=scale)
 
-
 # %% ../nbs/00_core.ipynb #t1e50005
 def merge_ties(values):
     """Give values that are equal up to rounding one and the same value.
@@ -1372,7 +1371,6 @@ def merge_ties(values):
     merged = np.empty_like(values)
     merged[order] = ranked[first]
     return merged
-
 
 # %% ../nbs/00_core.ipynb #291550a8
 @nb.njit(cache=True, nogil=True)

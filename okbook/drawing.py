@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 from sklearn.metrics import auc
 
-from .core import center_gram, vertical_roc
+from .core import center_gram, first_largest, merge_ties, vertical_roc
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #1fa7ff6e
 def strongest_links(scores, candidates, k):
@@ -57,14 +57,14 @@ def strongest_links(scores, candidates, k):
             f"scores and candidates must be square matrices of one shape: got {scores.shape} and {candidates.shape}."
         )
     pairs = np.argwhere(np.triu(candidates | candidates.T, 1))
-    return pairs[np.argsort(-scores[tuple(pairs.T)], kind="stable")[: max(int(k), 0)]]
+    return pairs[np.argsort(-merge_ties(scores[tuple(pairs.T)]), kind="stable")[: max(int(k), 0)]]
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #3ee8a5d3
 def _stress_layout(D, n_steps=150):
     "Points of the plane at about the distances D, by the steps of eq-drawing-majorise."
     n = len(D)
     values, vectors = np.linalg.eigh(center_gram(-0.5 * D**2))
-    vectors *= np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(n)])  # eigenvectors have no sign
+    vectors *= np.sign(vectors[first_largest(np.abs(vectors), axis=0), np.arange(n)])  # eigenvectors have no sign
     Y = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
     Y += 0.01 * np.random.default_rng(0).standard_normal((n, 2))  # twins of the graph must part
     W = np.divide(1.0, D**2, out=np.zeros_like(D), where=D > 0)

@@ -2133,6 +2133,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from tqdm import tqdm
 
+from .core import NEARLY
 from .trees import Tree, _importances, _leaves, _pruned, _TreeModel, _whole_number
 
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #4d287c01
@@ -2441,7 +2442,7 @@ class _Rounds(_Grows):
             residuals.step(last.leaf, last.share(), self.learning_rate, last.n_leaves)
             losses.append((residuals.loss(used), residuals.loss(held)))
             if self.n_iter_no_change is not None:
-                if not (losses[-1][1] + self.tol < recent).any():
+                if not (losses[-1][1] + self.tol < recent * (1.0 - NEARLY)).any():
                     break
                 recent[m % len(recent)] = losses[-1][1]
         return np.transpose(losses)

@@ -37,7 +37,7 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from .core import Kernel
+from .core import NEARLY, Kernel, first_largest
 
 # %% ../nbs/03_forest_kernel.ipynb #8ea3d7a2
 def _signs(y):
@@ -1000,8 +1000,8 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
 
 # %% ../nbs/03_forest_kernel.ipynb #23531337
 def _classes_of(scores):
-    """Number of the class that the machines vote for."""
-    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
+    """Number of the class that the machines vote for; scores are in units of the margin."""
+    return (scores[:, 0] > NEARLY).astype(int) if scores.shape[1] == 1 else first_largest(scores, scale=1.0)
 
 
 class _LeafMachines(ClassifierMixin, BaseEstimator):
@@ -1066,12 +1066,7 @@ class _LeafChoice(_LeafKernels):
         for C in grid:
             coef, intercept, _ = self._solve(kernel, codes[train], n_classes, C, K)
             scores.append(np.mean(_classes_of(queries @ coef.T + intercept) == codes[held]))
-        return grid[int(np.argmax(scores))], np.array(scores)
-
-
-def _classes_of(scores):
-    """Number of the class that the machines vote for."""
-    return (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
+        return grid[int(first_largest(scores))], np.array(scores)
 
 # %% ../nbs/03_forest_kernel.ipynb #7cc1ee67
 class _LeafDecisions(_LeafChoice):

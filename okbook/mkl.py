@@ -1899,6 +1899,8 @@ from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from .core import first_largest
+
 # %% ../nbs/04_mkl_2_machines.ipynb #d70c2310
 class _CombinedKernel(ClassifierMixin, _KernelStream):
     """The part of a machine on a weighted sum of kernels that is the same for all weights."""
@@ -1947,7 +1949,7 @@ class _ChosenByFolds(_CombinedKernel):
         """The first setting and the smallest C of best mean score, and all mean scores."""
         folds = self._folds(y)
         scores = np.mean([self._fold_scores(X, y, *parts, settings, grid) for parts in folds], axis=0)
-        best = np.unravel_index(scores.argmax(), scores.shape)
+        best = np.unravel_index(first_largest(scores.ravel()), scores.shape)
         return settings[best[0]], grid[best[1]], scores
 
 # %% ../nbs/04_mkl_2_machines.ipynb #1eac770e

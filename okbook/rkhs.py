@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from okbook.core import (
+    NEARLY,
     OutputKernelMixin,
     _InputKernelMixin,
     center_gram,
@@ -612,11 +613,11 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
 
     def _choose_ridge(self, K):
-        """The ridge of the least leave-one-out loss; the greatest of equals."""
+        """The ridge of the least leave-one-out loss; the greatest of those that are equal up to rounding."""
         grid = _default_ridges(K) if self.lam1_grid is None else self.lam1_grid
         self.lam1_grid_ = np.asarray(grid, dtype=np.float64)
         self.loo_losses_ = leave_one_out_losses(K, self._training_gram.value(), self.lam1_grid_).mean(axis=1)
-        best = np.flatnonzero(self.loo_losses_ == self.loo_losses_.min())
+        best = np.flatnonzero(self.loo_losses_ <= self.loo_losses_.min() * (1.0 + NEARLY))
         self.lam1_ = float(self.lam1_grid_[best].max())
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam1_
@@ -786,10 +787,12 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from okbook.core import (
+    NEARLY,
     OutputKernelMixin,
     _InputKernelMixin,
     _is_dirac,
     feature_space_losses,
+    first_smallest,
     graph_laplacian,
     pivoted_cholesky,
     squared_distances,
@@ -1537,10 +1540,11 @@ class _SearchesPenalties(_PredictsUnseen):
         for b, M in enumerate(graph_smoothers(W, self.smoother, betas)):
             spectrum = SmoothedSpectrum(R, M)
             losses[b] = smoothed_cv_losses(spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits)
-            if losses[b].min() < best:
-                best, chosen = losses[b].min(), spectrum
-        b, i, j = np.unravel_index(losses.argmin(), losses.shape)
-        self.cv_losses_, self.best_loss_ = losses, float(best)
+            if losses[b].min() < best * (1.0 - NEARLY):
+                i, j = np.unravel_index(first_smallest(losses[b].ravel()), losses[b].shape)
+                best, chosen, where = losses[b].min(), spectrum, (b, i, j)
+        b, i, j = where
+        self.cv_losses_, self.best_loss_ = losses, float(losses[where])
         self.best_params_ = {"lam1": float(lam1s[i]), "lam2": float(lam2s[j]), "beta2": float(betas[b])}
         return chosen
 
@@ -1697,7 +1701,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from .core import check_gram, graph_laplacian
+from .core import NEARLY, check_gram, first_largest, graph_laplacian, merge_ties
 
 # %% ../nbs/02_rkhs_2_links.ipynb #ebc2ba5e
 class _Diffusion:
@@ -1881,6 +1885,7 @@ def choose_threshold(truth, scores, rule="f1"):
             "choose_threshold wants two vectors of one length and the rule 'f1' or 'balanced': got shapes "
             f"{truth.shape} and {scores.shape}, and {rule!r}."
         )
+    scores = merge_ties(scores)
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order])
     p, n = truth.sum(), (~truth).sum()
@@ -1889,7 +1894,7 @@ def choose_threshold(truth, scores, rule="f1"):
     alarms = np.arange(1, len(truth) + 1) - hits
     value = 2.0 * hits / (hits + alarms + p) if rule == "f1" else hits / p - alarms / n
     value[:-1][ranked[1:] == ranked[:-1]] = -np.inf  # equal scores stay together
-    best = int(np.argmax(value))
+    best = int(first_largest(value))
     if best == len(truth) - 1:
         return -np.inf
     middle = 0.5 * (ranked[best] + ranked[best + 1])
@@ -2449,7 +2454,9 @@ class _Reports(_Remembers):
             self.cv_results_[f"std_test_{name}"] = each.std(axis=1)
         means = self.cv_results_[f"mean_test_{self.criterion}"]
         other = self.cv_results_["mean_test_roc_auc" if self.criterion == "pr_auc" else "mean_test_pr_auc"]
-        self.best_index_ = max(range(len(means)), key=lambda i: (round(means[i], 12), other[i]))
+        ranked = np.where(np.isnan(means), -np.inf, means)
+        equal = np.flatnonzero((ranked == ranked.max()) | (means >= ranked.max() * (1.0 - NEARLY)))
+        self.best_index_ = int(equal[first_largest(np.where(np.isnan(other), -np.inf, other)[equal])])
         self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
 
 # %% ../nbs/02_rkhs_2_links.ipynb #cdaea1c8
@@ -2606,7 +2613,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core import OutputKernelMixin, _InputKernelMixin, _is_dirac, center_gram, check_gram
+from .core import OutputKernelMixin, _InputKernelMixin, _is_dirac, center_gram, check_gram, first_smallest
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #b45e5555
 def decomposable_dual(K, A, Y, lam1):
@@ -2887,7 +2894,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         "The ridge of the least leave-one-out error."
         grid = _checked_grid(self.lam1_grid, _default_ridges(K), lambda value: _check_positive(lam1=value))
         self.loo_losses_ = decomposable_loo(K, A, Y, grid)
-        self.lam1_ = float(grid[np.argmin(self.loo_losses_)])
+        self.lam1_ = float(grid[first_smallest(self.loo_losses_)])
         return self.lam1_
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #283d25bb
@@ -3188,7 +3195,7 @@ class CovarianceRidgeCV(CovarianceRidge):
         kind = self.outputs_ if _is_dirac(self) else np.zeros(len(K))
         splits = check_cv(self.cv, kind, classifier=_is_dirac(self)).split(kind, kind)
         self.cv_losses_ = covariance_cv_losses(K, self.gram_, lam1s, shrinkages, splits)
-        i, j = np.unravel_index(self.cv_losses_.argmin(), self.cv_losses_.shape)
+        i, j = np.unravel_index(first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape)
         self.best_loss_ = float(self.cv_losses_[i, j])
         self.best_params_ = {"lam1": float(lam1s[i]), "shrinkage": float(shrinkages[j])}
         return tuple(self.best_params_.values())

@@ -1,0 +1,234 @@
+"""The last bit decides nothing: what is equal in exact arithmetic stays equal, however a processor rounds.
+
+Noise of a few units in the last place stands for other orders of summation. Each test first makes sure that the noise
+would change an answer that is looked up with ``argmin`` or ``argmax``.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from okbook import ensembles
+from okbook.core import (
+    NEARLY,
+    LinearKernel,
+    OutputKernelKNN,
+    decode_weights,
+    first_largest,
+    first_smallest,
+    merge_ties,
+    pr_auc,
+    roc_auc,
+)
+from okbook.drawing import strongest_links
+from okbook.ensembles import AdaBoost, DecisionStump, RandomizedTreeClassifier
+from okbook.rkhs import choose_threshold
+from okbook.trees import OutputKernelExtraTrees, OutputKernelTree
+
+
+def shaken(values, rng, ulps=4):
+    "The values, each moved by a few units in the last place."
+    return values * (1.0 + 2.0**-52 * rng.integers(-ulps, ulps + 1, np.shape(values)))
+
+
+# Comparisons
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_first_smallest_is_exact(seed):
+    "Against rational arithmetic: sums of thirds and sevenths, in two orders."
+    rng = np.random.default_rng(seed)
+    terms = rng.integers(-3, 4, (200, 5, 4))
+    exact = [[sum(Fraction(int(k), 21) for k in cell) for cell in row] for row in terms]
+    order = rng.permutation(4)
+    values = sum((terms / 21)[:, :, k] for k in order)
+    smallest = [row.index(min(row)) for row in exact]
+    largest = [row.index(max(row)) for row in exact]
+    scale = np.abs(terms / 21).sum(axis=2)
+    assert_array_equal(first_smallest(values, scale=scale), smallest)
+    assert_array_equal(first_largest(values, scale=scale), largest)
+    assert_array_equal(first_smallest(values.T, axis=0, scale=scale.T), smallest)
+
+
+def test_some_answers_hang_on_the_last_bit():
+    "The test above has something to find: argmin alone is wrong in some rows."
+    rng = np.random.default_rng(0)
+    values = rng.integers(1, 4, (500, 5)) / 7
+    assert (shaken(values, rng).argmin(axis=1) != values.argmin(axis=1)).mean() > 0.1
+
+
+def test_what_differs_is_not_equal():
+    assert first_smallest([1.0 + 3 * NEARLY, 1.0]) == 1
+    assert first_smallest([1.0 + 0.3 * NEARLY, 1.0]) == 0
+    assert first_largest([1e-30, 2e-30]) == 1
+    assert first_smallest([np.inf, 5.0, np.inf]) == 1 and first_largest([-np.inf, 5.0]) == 1
+    assert first_smallest([np.inf, np.inf]) == 0 and first_largest([np.inf, 1.0, np.inf]) == 0
+
+
+def test_merge_ties():
+    rng = np.random.default_rng(0)
+    values = rng.integers(-3, 4, 3000) / 7
+    merged = merge_ties(shaken(values, rng))
+    assert_array_equal(np.unique(merged, return_inverse=True)[1], np.unique(values, return_inverse=True)[1])
+    noise = 1e-16 * rng.standard_normal(100)  # what is left of a difference of numbers near one
+    assert len(set(merge_ties(np.r_[noise, 1.0]))) == 2
+    assert len(set(merge_ties(np.geomspace(1e-10, 1.0, 500)))) == 500
+    assert_array_equal(merge_ties([np.inf, 1.0, -np.inf, np.inf]), [np.inf, 1.0, -np.inf, np.inf])
+    assert len(merge_ties([])) == 0
+
+
+# Trees
+
+
+def tied_problem(seed, n=60):
+    "Inputs with columns that ask the same question, and outputs of few values."
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (n, 3)).astype(float)
+    X = np.c_[X, -X, X[:, [0]]]
+    Y = np.eye(3)[rng.integers(0, 3, n)] / 3.0 + rng.integers(0, 2, (n, 1)) / 7.0
+    return X, Y, rng
+
+
+def same_tree(one, other):
+    names = (
+        ("children_right", "feature", "threshold")
+        if hasattr(one, "children_right")
+        else ("right", "feature", "threshold")
+    )
+    for name in names:
+        assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("splitter", ["best", "random"])
+@pytest.mark.parametrize("seed", range(10))
+def test_output_kernel_trees(splitter, seed):
+    X, Y, rng = tied_problem(seed)
+    K = LinearKernel().fit(Y).gram(Y)
+    noise = shaken(K, rng)
+    noise = np.tril(noise) + np.tril(noise, -1).T
+    how = {"splitter": splitter, "random_state": seed, "max_features": 4}
+    tree = OutputKernelTree("precomputed", **how).fit(X, K).tree_
+    same_tree(tree, OutputKernelTree("precomputed", **how).fit(X, noise).tree_)
+    same_tree(tree, OutputKernelTree("linear", **how).fit(X, shaken(Y, rng)).tree_)  # from the factor
+
+
+def test_forests_decode_alike():
+    X, Y, rng = tied_problem(0, n=120)
+    model = OutputKernelExtraTrees("rbf", kernel_params={"sigma": 0.5}, n_estimators=20, random_state=0)
+    chosen = [model.fit(X, outputs).decode(X + 0.4) for outputs in (Y, shaken(Y, rng))]
+    assert_array_equal(*chosen)
+
+
+# Classification trees, stumps and AdaBoost
+
+
+@pytest.mark.parametrize("how", [{}, {"criterion": "gini"}, {"n_best": 20}, {"confidence": 0.25}], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classification_trees(how, n_classes):
+    for seed in range(10):
+        X, _, rng = tied_problem(seed)
+        y, weight = rng.integers(0, n_classes, len(X)), rng.integers(1, 4, len(X)) / 7.0
+        y[:n_classes] = range(n_classes)
+        tree = RandomizedTreeClassifier(**how, random_state=seed).fit(X, y, weight)
+        other = RandomizedTreeClassifier(**how, random_state=seed).fit(X, y, shaken(weight, rng))
+        same_tree(tree.tree_, other.tree_)
+        assert_array_equal(tree.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "error"])
+def test_stumps(criterion):
+    for seed in range(20):
+        X, _, rng = tied_problem(seed)
+        y, weight = rng.integers(0, 2 + seed % 2, len(X)), rng.integers(1, 4, len(X)) / 7.0
+        y[:3] = [0, 1, 1 + seed % 2]
+        one = DecisionStump(criterion).fit(X, y, weight)
+        other = DecisionStump(criterion).fit(X, y, shaken(weight, rng))
+        assert (one.feature_, one.threshold_) == (other.feature_, other.threshold_)
+        assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:Boosting stops")
+@pytest.mark.parametrize("learner", [None, RandomizedTreeClassifier(min_samples_leaf=2, confidence=0.25)], ids=str)
+def test_adaboost(learner, monkeypatch):
+    "Rounding in each round; a product of a BLAS in the place of the sum in order, as it was."
+    exact_step = ensembles.boost_step
+    for seed in range(10):
+        X, _, rng = tied_problem(seed, n=100)
+        y = (X[:, 0] + X[:, 1] + rng.integers(0, 4, len(X)) > 4).astype(int)
+        monkeypatch.setattr(ensembles, "boost_step", exact_step)
+        model = AdaBoost(learner, n_estimators=60, random_state=seed).fit(X, y)
+
+        def rounded(weight, agreement, n_classes=2, rng=rng):
+            step = exact_step(weight, agreement, n_classes)
+            step.weight = shaken(step.weight, rng)
+            return step
+
+        monkeypatch.setattr(ensembles, "boost_step", rounded)
+        other = AdaBoost(learner, n_estimators=60, random_state=seed).fit(X, y)
+        assert len(model.estimators_) == len(other.estimators_)
+        for h, g in zip(model.estimators_, other.estimators_):
+            if learner is None:
+                assert (h.feature_, h.threshold_) == (g.feature_, g.threshold_)
+            else:
+                same_tree(h.tree_, g.tree_)
+        assert_array_equal(model.predict(X), other.predict(X))
+        for a, b in zip(model.staged_predict(X), other.staged_predict(X)):
+            assert_array_equal(a, b)
+
+
+# Decoding, neighbours, ranks
+
+
+@pytest.mark.parametrize("support", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_decoding(support, sparse):
+    rng = np.random.default_rng(0)
+    Y = rng.integers(0, 3, (30, 2)) / 3.0  # many candidates occur several times
+    W = rng.random((50, 30)) * (rng.random((50, 30)) < 0.5)
+    K = Y @ Y.T
+    found = []
+    for move in (False, True):
+        weights, gram = (shaken(W, rng), shaken(K, rng)) if move else (W, K)
+        gram = np.tril(gram) + np.tril(gram, -1).T
+        weights = sp.csr_array(weights) if sparse else weights
+        found.append(decode_weights(weights, gram, gram.diagonal(), support=support))
+    assert_array_equal(*found)
+
+
+def test_neighbours():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (60, 3)) / 3.0
+    Y, queries = rng.standard_normal((60, 2)), rng.integers(0, 3, (40, 3)) / 3.0
+    for k in (1, 4, 7):
+        W = OutputKernelKNN(k).fit(X, Y).weights(queries)
+        distances = np.round(9 * ((queries[:, None] - X[None]) ** 2).sum(axis=2)).astype(int)  # exact
+        chosen = np.sort(np.argsort(distances, axis=1, kind="stable")[:, :k], axis=1)
+        assert_array_equal(W.indices.reshape(40, k), chosen)
+
+
+def test_ranks():
+    rng = np.random.default_rng(0)
+    truth, scores = rng.integers(0, 2, 400), rng.integers(0, 5, 400) / 7.0
+    noise = shaken(scores, rng)
+    assert roc_auc_score(truth, noise) != roc_auc_score(truth, scores)  # the noise would show
+    np.testing.assert_allclose(roc_auc(truth, noise), roc_auc_score(truth, scores), rtol=1e-13)
+    np.testing.assert_allclose(pr_auc(truth, noise), average_precision_score(truth, scores), rtol=1e-13)
+    for rule in ("f1", "balanced"):
+        np.testing.assert_allclose(
+            choose_threshold(truth > 0, noise, rule), choose_threshold(truth > 0, scores, rule), rtol=1e-12
+        )
+
+
+def test_strongest_links():
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 3, (12, 12)) / 7.0
+    scores = scores + scores.T
+    noise = np.triu(shaken(scores, rng))
+    candidates = np.ones((12, 12), dtype=bool)
+    assert_array_equal(
+        strongest_links(noise + np.triu(noise, 1).T, candidates, 9), strongest_links(scores, candidates, 9)
+    )
