@@ -215,6 +215,12 @@ def _useless(kind, same, several, before, size, behind, n, rules):
         return False
     return rules.min_leaf == 1 or (behind >= rules.min_leaf and n - before - size >= rules.min_leaf)
 
+# %% ../nbs/05_ensembles.ipynb #h2b00002
+@_jit_inline
+def _gini_bound(a, b, c, d):
+    "What a test with these class weights, left and right, is worth at most (prop-vote-ginibound)."
+    return -4.0 * math.log(2.0) * (a * b / (a + b) + c * d / (c + d))
+
 # %% ../nbs/05_ensembles.ipynb #f898394a
 @_jit
 def _scan_two(f, listed, m, n, rules, room):
@@ -222,6 +228,7 @@ def _scan_two(f, listed, m, n, rules, room):
     mass, size, table, sized = room.mass, room.size, rules.table, rules.min_leaf > 1
     A, B = room.total[0], room.total[1]
     tie = NEARLY * (A + B)
+    bounded = rules.entropy and rules.n_best == 1 and len(table) == 0
     a, b, before, behind, same, previous = A - A, B - B, np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
     for g in range(np.uintp(m)):
         code = np.uintp(listed[g])
@@ -233,7 +240,9 @@ def _scan_two(f, listed, m, n, rules, room):
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
         if previous >= 0 and fits and not _useless(kind, same, 3, before, here, behind, n, rules):
             L, R = a + b, A - a + B - b
-            if rules.entropy:
+            if bounded and room.kept[0] > 0 and _gini_bound(a, b, A - a, B - b) < room.score[0] - 2 * tie:
+                score = -np.inf
+            elif rules.entropy:
                 score = (_xlogx(a, table) + _xlogx(A - a, table)) + (_xlogx(b, table) + _xlogx(B - b, table))
                 score -= _xlogx(L, table) + _xlogx(R, table)
             else:
