@@ -1,4 +1,4 @@
-"""What `elsewhere` starts under a setting: ``python -m okbook_book.elsewhere_inside slices|notebooks FILE PATTERNS``."""
+"""What `elsewhere` starts under a setting: ``python -m okbook_book.elsewhere_inside PART FILE PATTERNS``."""
 
 import fnmatch
 import json
@@ -8,6 +8,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import nbformat
+
 from .fingerprint import ROOT
 
 
@@ -15,7 +17,7 @@ def _chosen(name, patterns):
     return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
-def slices(patterns):
+def slices(patterns, folder):
     "Compute the slice of each table again, cell by cell."
     from okbook import tables
 
@@ -41,13 +43,14 @@ def slice_cell(table, key, folder):
     return "passed", f"stored {stored!r}, now {again!r}"
 
 
-def notebooks(patterns):
-    "Execute the notebooks as the book does, without its cache, and past each cell that fails."
+def notebooks(patterns, folder):
+    "Execute the notebooks as the book does, without its cache, and past each cell that fails; keep them in a folder."
     from . import execute
 
     todo, timeout = execute.prepared()
     todo = {path: nb for path, nb in todo.items() if _chosen(path.stem, patterns)}
     for path, notebook, seconds in execute.several(todo, timeout, allow_errors=True):
+        nbformat.write(notebook, folder / path.name)
         yield notebook_cells(path, notebook, seconds)
 
 
@@ -82,7 +85,9 @@ def _result(where, status, said, seconds):
 
 def main(part, target, *patterns):
     results = []
-    for found in {"slices": slices, "notebooks": notebooks}[part](patterns):
+    folder = Path(target).with_suffix("")
+    folder.mkdir(exist_ok=True)
+    for found in {"slices": slices, "notebooks": notebooks}[part](patterns, folder):
         results += found
         for r in found:
             print(f"{r['where']}: {r['status']}, {r['seconds']:.1f} s", flush=True)

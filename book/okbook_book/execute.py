@@ -4,9 +4,11 @@ The build alone would execute one after the other. A notebook that fails is not 
 says why.
 """
 
+import contextlib
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
 
 import nbformat
 import yaml
@@ -36,26 +38,53 @@ def prepared():
 
 
 def several(notebooks, timeout, allow_errors=False):
-    "Execute notebooks in as many processes as there are processors, four at most: path, notebook, seconds, as they end."
+    "Execute notebooks, one a processor but four at most: path, notebook and seconds of each as it ends."
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
         jobs = {pool.submit(execute, path, nb, timeout, allow_errors): path for path, nb in notebooks.items()}
         for job in as_completed(jobs):
             yield jobs[job], *job.result()
 
 
+def borrow(cache, notebooks):
+    "Copy what the same code made of these notebooks beside other data."
+    folder = Path(cache.path)
+    for sibling in folder.parent.glob(f"{folder.name.partition('-')[0]}-*"):
+        other = get_cache(sibling)
+        for path, notebook in notebooks.items() if sibling != folder else ():
+            with contextlib.suppress(KeyError):
+                bundle = other.get_cache_bundle(other.match_cache_notebook(notebook).pk)
+                keep(cache, path, bundle.nb, bundle.record.data["execution_seconds"])
+
+
+def keep(cache, path, notebook, seconds):
+    bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
+    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
+def missing(cache, notebooks):
+    known = {record.hashkey for record in cache.list_cache_records()}
+    return {path: nb for path, nb in notebooks.items() if cache.create_hashed_notebook(nb)[1] not in known}
+
+
+def cached():
+    "The book's notebooks as they were executed last, by path; those that failed are not among them."
+    cache, notebooks = get_cache(pages.cache_folder(fingerprint.ROOT / "_build")), prepared()[0]
+    lacking = missing(cache, notebooks)
+    return {path: cache.merge_match_into_notebook(nb)[1] for path, nb in notebooks.items() if path not in lacking}
+
+
 def main():
-    notebooks, timeout = prepared()
+    (notebooks, timeout), start = prepared(), time.perf_counter()
     cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
-    known, start = {record.hashkey for record in cache.list_cache_records()}, time.perf_counter()
-    todo = {path: nb for path, nb in notebooks.items() if cache.create_hashed_notebook(nb)[1] not in known}
+    borrow(cache, {p: nb for p, nb in missing(cache, notebooks).items() if not fingerprint.reads_data(p, nb)})
+    todo = missing(cache, notebooks)
     for path, notebook, seconds in several(todo, timeout):
         name = equations.docname(path)
         if seconds is None:
             print(f"{name}: failed, the build will say why", flush=True)
             continue
         print(f"{name}: {seconds:.1f} s", flush=True)
-        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+        keep(cache, path, notebook, seconds)
     print(f"{len(todo)} notebooks executed in {time.perf_counter() - start:.0f} s", flush=True)
 
 
