@@ -6,7 +6,8 @@ every test, every cell that asserts something, and every cell of a slice of a st
 
 Each part runs in processes of its own, whose environment is that of the setting, and leaves what it found in
 ``_build/elsewhere/<setting>-<part>.json``, a list of ``{where, status, said, seconds}``. The status is ``passed`` or
-``failed``, or ``no data`` for a cell of a table whose data is not here.
+``failed``, or ``no data`` for a cell of a table whose data is not here. Notebooks are executed without data, unless
+``--data`` is given, and kept in ``_build/elsewhere/<setting>-notebooks``.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import execute
 from .fingerprint import ROOT
 
 OUT = ROOT / "_build" / "elsewhere"
@@ -37,12 +39,13 @@ class Setting:
     name: str
     environment: dict = field(default_factory=dict)
 
-    def full(self, out=OUT):
-        "The environment of the processes that run under this setting."
+    def full(self, out=OUT, data=True):
+        "The environment of the processes that run under this setting, with the data at hand or with none."
         moved = [str(_moving(out))] if "OKBOOK_MOVED" in self.environment else []
         path = [*moved, str(ROOT / "book"), *filter(None, [os.environ.get("PYTHONPATH")])]
         own = {"NUMBA_CACHE_DIR": str(out / "numba")} if "NUMBA_CPU_NAME" in self.environment else {}
-        return os.environ | USUAL | {"PYTHONPATH": os.pathsep.join(path)} | own | self.environment
+        own["PYTHONPATH"] = os.pathsep.join(path)
+        return os.environ | USUAL | own | ({} if data else execute.WITHOUT_DATA) | self.environment
 
 
 def _moving(out):
@@ -93,19 +96,21 @@ def _tests(report):
     return results
 
 
-def run(setting, part, chosen=(), out=OUT):
+def run(setting, part, chosen=(), out=OUT, data=True):
     "Run one part under one setting; what became of each cell or test."
     out.mkdir(parents=True, exist_ok=True)
     target = out / f"{setting.name}-{part}.json"
     target.unlink(missing_ok=True)
     if part == "tests":
-        run_tests(setting.full(out), target, chosen)
+        run_tests(setting.full(out, data), target, chosen)
     else:
         command = [sys.executable, "-m", "okbook_book.elsewhere_inside", part, str(target), *chosen]
-        ended = subprocess.run(command, cwd=ROOT, env=setting.full(out)).returncode
+        ended = subprocess.run(command, cwd=ROOT, env=setting.full(out, data)).returncode
         if ended:
             raise SystemExit(f"elsewhere: {part} under setting {setting.name!r} ended with {ended}")
-    return json.loads(target.read_text(encoding="utf8"))
+    if results := json.loads(target.read_text(encoding="utf8")):
+        return results
+    raise SystemExit(f"elsewhere: there are no {part} that match {' '.join(chosen)}")
 
 
 def table(results):
@@ -148,12 +153,14 @@ def main(arguments=None):
     known = settings()
     parser = argparse.ArgumentParser(prog="elsewhere", description=__doc__.partition("\n")[0])
     names = ", ".join(f"{number} {setting.name}" for number, setting in known.items())
-    number = {"nargs": "+", "type": int, "choices": known, "default": list(known)}
-    parser.add_argument("--settings", **number, metavar="N", help=f"which of: {names}")
+    usual = [number for number in known if number < 6]
+    number = {"nargs": "+", "type": int, "choices": known, "default": usual, "metavar": "N"}
+    parser.add_argument("--settings", **number, help=f"which of: {names}; the first five otherwise")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="all, unless some are named")
     parser.add_argument("--notebooks", nargs="+", default=[], metavar="PATTERN", help="such as '05*': all otherwise")
     parser.add_argument("--tables", nargs="+", default=[], metavar="PATTERN", help="such as 'votes-*': all otherwise")
     parser.add_argument("--tests", nargs="+", default=[], metavar="PATH", help="what pytest is to run: all otherwise")
+    parser.add_argument("--data", action="store_true", help="execute the notebooks with the data at hand, too")
     parser.add_argument("--out", type=Path, default=OUT, help="the folder for the results")
     args = parser.parse_args(arguments)
     chosen, found = {"slices": args.tables, "notebooks": args.notebooks, "tests": args.tests}, {}
@@ -161,7 +168,7 @@ def main(arguments=None):
         for part in args.parts:
             start = time.perf_counter()
             print(f"\n{part} under ({n}) {known[n].name}: {known[n].environment}", flush=True)
-            found[known[n].name, part] = run(known[n], part, chosen[part], args.out)
+            found[known[n].name, part] = run(known[n], part, chosen[part], args.out, args.data or part != "notebooks")
             print(f"{time.perf_counter() - start:.0f} s", flush=True)
     failures = report(found)
     print(f"\n{failures} failed" if failures else "\nAll agree.")

@@ -8,6 +8,7 @@ import contextlib
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -20,6 +21,12 @@ from . import directives, equations, fingerprint, pages
 
 # What a slow machine may need to start a kernel, and to pass on what a cell prints: nbclient allows 60 s and 4 s.
 PATIENCE = {"startup_timeout": 300, "iopub_timeout": 60}
+# A reader who has no data: no folder is named, and the user's own cache, as pooch finds it, is another one.
+WITHOUT_DATA = {
+    "OKBOOK_DATA": "",
+    "OKBOOK_OFFLINE": "1",
+    "XDG_CACHE_HOME": str(fingerprint.ROOT / "_build" / "no-cache"),
+}
 
 
 def execute(path, notebook, timeout, allow_errors=False):
@@ -71,6 +78,13 @@ def cached():
     cache, notebooks = get_cache(pages.cache_folder(fingerprint.ROOT / "_build")), prepared()[0]
     lacking = missing(cache, notebooks)
     return {path: cache.merge_match_into_notebook(nb)[1] for path, nb in notebooks.items() if path not in lacking}
+
+
+def seconds(notebook):
+    "How long each executed cell of a notebook took."
+    spans = [c.metadata["execution"] for c in notebook.cells if c.metadata.get("execution")]
+    ends = [(span["iopub.execute_input"], span["shell.execute_reply"]) for span in spans]
+    return [(datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end in ends]
 
 
 def main():

@@ -16,7 +16,7 @@ import re
 import sys
 
 from . import execute
-from .equations import ROOT, docname, notebooks
+from .equations import docname, notebooks
 
 UNSEEN = {"demonstration", "remove-cell", "remove-output"}
 CLOCKS = {"perf_counter", "time"}
@@ -118,10 +118,9 @@ def differences(name, one, other, names=("without data", "with data")):
 
 @contextlib.contextmanager
 def surroundings(data):
-    "Compute with the data of a folder, or of none: the user's own cache is left out, too."
-    mine = {"OKBOOK_DATA": str(data or ""), "OKBOOK_OFFLINE": "1", "XDG_CACHE_HOME": str(ROOT / "_build" / "no-cache")}
+    "Compute with the data of a folder, or of none."
     before = os.environ.copy()
-    os.environ.update(mine)
+    os.environ.update({"OKBOOK_DATA": str(data)} if data else execute.WITHOUT_DATA)
     try:
         yield
     finally:
