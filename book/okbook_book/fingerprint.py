@@ -11,6 +11,7 @@ import ast
 import hashlib
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 import pooch
@@ -58,10 +59,11 @@ def surroundings():
 
 def reads_data(path, notebook):
     "Whether a notebook is okbook.datasets, or imports it by way of any module: if not, the data cannot change it."
-    from .equations import docname, exports
+    from .equations import chapters, docname
 
     sources = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
-    todo, seen = [*exports(docname(path)), *(name for source in sources for name in _imported(source))], set()
+    todo, seen = [name for source in sources for name in _imported(source)], set()
+    todo += [module for module, (page, _) in chapters().items() if page == docname(path)]
     while todo:
         name = todo.pop()
         if name not in seen:
@@ -73,6 +75,7 @@ def reads_data(path, notebook):
     return "okbook.datasets" in seen
 
 
+@cache
 def _imported(source, package=""):
     "The modules of okbook that a piece of code may import, at its top or inside of functions; relative to a package."
     found = set()
