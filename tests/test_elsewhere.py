@@ -83,6 +83,9 @@ def test_what_is_moved_keeps_its_form():
     assert found.target is labels and found.names == ["a"]
     half, three, moved = found.more
     assert half != 0.5 and three == 3 and (moved.data != 1).all() and (matrix.data == 1).all()
+    data = np.ones((2, 3))
+    table = elsewhere_moved.moved(Bunch(data=data, feature_names=["a", "b", "c"], categories={"b": ["x", "y"]})).data
+    assert_array_equal(table == data, [[False, True, False]] * 2)
     again = elsewhere_moved.moved(np.array([[1, 0.3], [0.3, 1]], order="F"))
     assert_array_equal(again, again.T)
 

@@ -2,7 +2,8 @@
 
 Inputs are the arrays that `okbook.datasets` and `sklearn.datasets` load or make, and what a generator of NumPy draws
 from a continuous distribution. Whether a number goes up or down depends on its value only: what was equal stays equal,
-a symmetric matrix symmetric, a code a code. Zero, which has no last place to speak of, stays zero.
+a symmetric matrix symmetric. Zero, which has no last place to speak of, stays zero, and so do the codes of the
+categorical columns of `okbook.datasets.load_uci`, which are names.
 """
 
 import copy
@@ -33,6 +34,9 @@ def moved(value):
     if isinstance(value, dict):
         new = copy.copy(value)  # a Bunch stays a Bunch
         new.update((key, moved(entry)) for key, entry in value.items())
+        if "categories" in value:
+            codes = [name in value["categories"] for name in value["feature_names"]]
+            new["data"][:, codes] = value["data"][:, codes]
         return new
     if type(value) in (list, tuple):
         return type(value)(map(moved, value))
