@@ -1,13 +1,15 @@
 # Needs git, make and Python >= 3.11 with venv. Everything else goes into .venv.
 #
-#   make book     the whole book, warnings are errors       make lab      the notebooks in JupyterLab
-#   make test     every check                               make export   notebooks -> okbook/
-#   make clean    forget what was built                     make lock     remake requirements.lock
+#   make book      the whole book, warnings are errors      make lab      the notebooks in JupyterLab
+#   make test      every check                              make export   notebooks -> okbook/
+#   make elsewhere all of it as other machines would        make lock     remake requirements.lock
+#   make clean     forget what was built
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PY := PYTHONPATH=book $(BIN)/python
+PYTEST = $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal --durations 15 --durations-min 5
 STAMP := _build/html/sources.sha256
 
 # The threads of a BLAS on small matrices only get in each other's way.
@@ -15,13 +17,14 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book test pytest notebooks: export OKBOOK_OFFLINE = 1
+book test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale test check pytest lab export format clean distclean lock notebooks
+.PHONY: help env book book-if-stale test check pytest test-data texts elsewhere
+.PHONY: lab export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,5s/^# *//p' Makefile
+	@sed -n '3,6s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -59,7 +62,19 @@ check: env
 
 pytest: env
 	$(PY) -m okbook_book.checks executed links
-	OKBOOK_REQUIRE_BOOK=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
+	OKBOOK_REQUIRE_BOOK=1 $(PYTEST)
+
+# With the data of OKBOOK_DATA: what the tests skip without it.
+test-data: env
+	OKBOOK_REQUIRE_DATA=1 $(PYTEST) -m needs_data
+
+# The book's notebooks without data and with that of OKBOOK_DATA: do their pages tell the same?
+texts: env
+	$(PY) -m okbook_book.texts
+
+# As other machines would compute: make elsewhere ELSEWHERE="--settings 3 --parts notebooks --notebooks '05*'"
+elsewhere: env
+	$(PY) -m okbook_book.elsewhere $(ELSEWHERE)
 
 # The notebooks once more, in fresh processes and without the book's cache.
 notebooks: env

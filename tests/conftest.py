@@ -1,4 +1,7 @@
-"""What all tests share: no download, and data that must be there when it is required."""
+"""What all tests share: no download, and data that must be there when it is required.
+
+A test that asks for a dataset has the mark `needs_data`, so that a second pass, with the data, runs those only.
+"""
 
 import os
 import sys
@@ -10,6 +13,19 @@ sys.path.insert(0, str(Path(__file__).parent))  # toy_lab, importable also by th
 
 os.environ.setdefault("OKBOOK_OFFLINE", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
+
+
+def asks_for_data(item):
+    "Whether a test does something else where the data is: by our fixture, by its own means, or as an example."
+    if isinstance(item, pytest.DoctestItem):
+        return "available(" in item.dtest.docstring
+    return "require_dataset" in item.fixturenames or "DatasetNotFound" in item.function.__code__.co_names
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if asks_for_data(item):
+            item.add_marker("needs_data")
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ PAGES = sorted(
     for p in HTML.rglob("*.html")
     if not {"_static", "reports"} & set(p.relative_to(HTML).parts) and 'http-equiv="Refresh"' not in p.read_text()
 )
+PATIENCE = 240_000  # ms; no page takes a quarter of it
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 # What is wider than the page, seen from the page: elements that stick out and do not scroll in a box of their own.
@@ -112,6 +113,7 @@ def views(browser):
 @contextlib.contextmanager
 def view(browser, scheme, size):
     context = browser.new_context(viewport=size, color_scheme=scheme, service_workers="block")
+    context.set_default_timeout(PATIENCE)
     context.add_init_script(f"try {{ localStorage.setItem('mode', '{scheme}') }} catch (e) {{}}")
     yield context
     context.close()
@@ -131,7 +133,7 @@ def visit(context, address, page):
     tab.on("response", lambda r: r.status >= 400 and wrong.append(f"{r.status} for {r.url}"))
     tab.goto(address + page, wait_until="load")
     if tab.query_selector(".math"):
-        tab.wait_for_function("() => window.MathJax?.startup?.promise", timeout=30_000)
+        tab.wait_for_function("() => window.MathJax?.startup?.promise")
         tab.evaluate("() => MathJax.startup.promise.then(() => true)")
     tab.wait_for_timeout(200)  # scripts that ask for more once all is loaded
     width = tab.viewport_size["width"]

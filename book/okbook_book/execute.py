@@ -4,9 +4,12 @@ The build alone would execute one after the other. A notebook that fails is not 
 says why.
 """
 
+import contextlib
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from datetime import datetime
+from pathlib import Path
 
 import nbformat
 import yaml
@@ -16,36 +19,86 @@ from jupyter_cache.executors.utils import single_nb_execution
 
 from . import directives, equations, fingerprint, pages
 
+# What a slow machine may need to start a kernel, and to pass on what a cell prints: nbclient allows 60 s and 4 s.
+PATIENCE = {"startup_timeout": 300, "iopub_timeout": 60}
+# A reader who has no data: no folder is named, and the user's own cache, as pooch finds it, is another one.
+WITHOUT_DATA = {
+    "OKBOOK_DATA": "",
+    "OKBOOK_OFFLINE": "1",
+    "XDG_CACHE_HOME": str(fingerprint.ROOT / "_build" / "no-cache"),
+}
 
-def execute(path, notebook, timeout):
-    "The notebook with its outputs and the seconds that it took, or None if it failed."
-    result = single_nb_execution(
-        notebook, cwd=str(path.parent), allow_errors=False, timeout=timeout, meta_override=True
-    )
+
+def execute(path, notebook, timeout, allow_errors=False):
+    "The notebook with its outputs and the seconds that it took, or None if it failed; each cell has its own times."
+    options = PATIENCE | {"meta_override": True, "record_timing": True}
+    result = single_nb_execution(notebook, str(path.parent), timeout, allow_errors, **options)
     return notebook, None if result.err else result.time
 
 
-def main():
+def prepared():
+    "What the book executes: the notebooks as the build sees them, by path, and the seconds that a cell may take."
     config = yaml.safe_load((fingerprint.ROOT / "_config.yml").read_text(encoding="utf8"))
     skip, timeout = config["sphinx"]["config"]["nbdev_skip_flags"], config["execute"]["timeout"]
-    cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
-    known, start = {record.hashkey for record in cache.list_cache_records()}, time.perf_counter()
-    todo = {}
-    for path, _ in equations.notebooks():
-        notebook = nbformat.reads(directives.as_built(path.read_text(encoding="utf8"), skip), as_version=4)
-        if cache.create_hashed_notebook(notebook)[1] not in known:
-            todo[path] = notebook
+    texts = {path: directives.as_built(path.read_text(encoding="utf8"), skip) for path, _ in equations.notebooks()}
+    return {path: nbformat.reads(text, as_version=4) for path, text in texts.items()}, timeout
+
+
+def several(notebooks, timeout, allow_errors=False):
+    "Execute notebooks, one a processor but four at most: path, notebook and seconds of each as it ends."
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
-        jobs = {pool.submit(execute, path, notebook, timeout): path for path, notebook in todo.items()}
+        jobs = {pool.submit(execute, path, nb, timeout, allow_errors): path for path, nb in notebooks.items()}
         for job in as_completed(jobs):
-            notebook, seconds = job.result()
-            name = equations.docname(jobs[job])
-            if seconds is None:
-                print(f"{name}: failed, the build will say why", flush=True)
-                continue
-            print(f"{name}: {seconds:.1f} s", flush=True)
-            bundle = CacheBundleIn(notebook, str(jobs[job]), data={"execution_seconds": seconds})
-            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            yield jobs[job], *job.result()
+
+
+def borrow(cache, notebooks):
+    "Copy what the same code made of these notebooks beside other data."
+    folder = Path(cache.path)
+    for sibling in folder.parent.glob(f"{folder.name.partition('-')[0]}-*"):
+        other = get_cache(sibling)
+        for path, notebook in notebooks.items() if sibling != folder else ():
+            with contextlib.suppress(KeyError):
+                bundle = other.get_cache_bundle(other.match_cache_notebook(notebook).pk)
+                keep(cache, path, bundle.nb, bundle.record.data["execution_seconds"])
+
+
+def keep(cache, path, notebook, seconds):
+    bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
+    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
+def missing(cache, notebooks):
+    known = {record.hashkey for record in cache.list_cache_records()}
+    return {path: nb for path, nb in notebooks.items() if cache.create_hashed_notebook(nb)[1] not in known}
+
+
+def cached():
+    "The book's notebooks as they were executed last, by path; those that failed are not among them."
+    cache, notebooks = get_cache(pages.cache_folder(fingerprint.ROOT / "_build")), prepared()[0]
+    lacking = missing(cache, notebooks)
+    return {path: cache.merge_match_into_notebook(nb)[1] for path, nb in notebooks.items() if path not in lacking}
+
+
+def seconds(notebook):
+    "How long each executed cell of a notebook took."
+    spans = [c.metadata["execution"] for c in notebook.cells if c.metadata.get("execution")]
+    ends = [(span["iopub.execute_input"], span["shell.execute_reply"]) for span in spans]
+    return [(datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end in ends]
+
+
+def main():
+    (notebooks, timeout), start = prepared(), time.perf_counter()
+    cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
+    borrow(cache, {p: nb for p, nb in missing(cache, notebooks).items() if not fingerprint.reads_data(p, nb)})
+    todo = missing(cache, notebooks)
+    for path, notebook, seconds in several(todo, timeout):
+        name = equations.docname(path)
+        if seconds is None:
+            print(f"{name}: failed, the build will say why", flush=True)
+            continue
+        print(f"{name}: {seconds:.1f} s", flush=True)
+        keep(cache, path, notebook, seconds)
     print(f"{len(todo)} notebooks executed in {time.perf_counter() - start:.0f} s", flush=True)
 
 

@@ -23,7 +23,7 @@ def copy_mathjax(app, exception):
 
 def cache_folder(built):
     "jupyter-cache looks at a notebook's cells only: each state of all the rest has a cache of its own, the last four."
-    folder, key = Path(built) / "cache", fingerprint.surroundings()[:16]
+    folder, key = Path(built) / "cache", "-".join(part[:12] for part in reversed(fingerprint.surroundings()))
     old = [p for p in folder.iterdir() if p.name != key] if folder.exists() else []
     for path in sorted(old, key=lambda p: p.stat().st_mtime)[:-3]:
         shutil.rmtree(path)

@@ -1,0 +1,99 @@
+"""What `elsewhere` starts under a setting: ``python -m okbook_book.elsewhere_inside PART FILE PATTERNS``."""
+
+import fnmatch
+import json
+import re
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+
+from .fingerprint import ROOT
+
+
+def _chosen(name, patterns):
+    return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+
+
+def slices(patterns, folder):
+    "Compute the slice of each table again, cell by cell."
+    from okbook import tables
+
+    for name, table in tables.find_tables().items():
+        for key in table.slice if _chosen(name, patterns) else ():
+            start = time.perf_counter()
+            status, said = slice_cell(table, key, ROOT / "tables" / name)
+            yield [_result(f"{name}: {tables.Key(*key)}", status, said, time.perf_counter() - start)]
+
+
+def slice_cell(table, key, folder):
+    "What became of one cell, and what there is to say about it."
+    from okbook import tables
+    from okbook.datasets import DatasetNotFound
+
+    try:
+        ((stored, again),) = tables.check_slice(replace(table, slice=[key]), folder).values()
+    except (tables.TableError, DatasetNotFound) as error:
+        if isinstance(error, DatasetNotFound) or isinstance(error.__cause__, DatasetNotFound):
+            return "no data", ""
+        known = isinstance(error, tables.SliceMismatch)
+        return "failed", str(error).rpartition("): ")[2] if known else f"{type(error).__name__}: {error}"
+    return "passed", f"stored {stored!r}, now {again!r}"
+
+
+def notebooks(patterns, folder):
+    "Execute the notebooks as the book does, without its cache, and past each cell that fails; keep them in a folder."
+    from . import execute
+
+    todo, timeout = execute.prepared()
+    todo = {path: nb for path, nb in todo.items() if _chosen(path.stem, patterns)}
+    for path, notebook, seconds in execute.several(todo, timeout, allow_errors=True):
+        nbformat.write(notebook, folder / path.name)
+        yield notebook_cells(path, notebook, seconds)
+
+
+def notebook_cells(path, notebook, seconds):
+    "Which cells of an executed notebook failed; the notebook as a whole passed if none did."
+    wrong = []
+    for n, cell in enumerate(notebook.cells):
+        expected = "raises-exception" in cell.metadata.get("tags", ())
+        for output in cell.get("outputs", ()):
+            if output.output_type == "error" and not expected:
+                where = f"{path.stem}, cell {n} ({cell.get('id')}): {_first_line(cell.source)}"
+                wrong.append(_result(where, "failed", _message(output), 0))
+    if seconds is None:
+        wrong.append(_result(path.stem, "failed", "a cell took longer than it may", 0))
+    return wrong or [_result(path.stem, "passed", "", seconds)]
+
+
+def _first_line(source):
+    return next((line.strip() for line in source.splitlines() if line.strip()), "")
+
+
+def _message(output):
+    "The statement that failed and the error, on one line."
+    trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(output.traceback))
+    at = re.findall(r"^-+> *\d+ *(.*)$", trace, re.M)
+    return " ".join([*at[:1], "->", f"{output.ename}: {output.evalue}"])[:500]
+
+
+def _result(where, status, said, seconds):
+    return {"where": where, "status": status, "said": said, "seconds": round(seconds, 3)}
+
+
+def main(part, target, *patterns):
+    results = []
+    folder = Path(target).with_suffix("")
+    folder.mkdir(exist_ok=True)
+    for found in {"slices": slices, "notebooks": notebooks}[part](patterns, folder):
+        results += found
+        for r in found:
+            print(f"{r['where']}: {r['status']}, {r['seconds']:.1f} s", flush=True)
+        Path(target).write_text(json.dumps(results, indent=1), encoding="utf8")
+    Path(target).write_text(json.dumps(results, indent=1), encoding="utf8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,142 @@
+"""The comparison of what pages tell without data and with it: it sees words and numbers, and not what may differ."""
+
+import json
+import os
+
+import nbformat
+import pytest
+from jupyter_cache import get_cache
+
+from okbook_book import directives, execute, fingerprint, texts
+
+new = nbformat.v4
+
+
+def notebook(*cells):
+    "Executed cells: (source, text printed, tags)."
+    made = []
+    for source, text, *tags in cells:
+        outputs = [new.new_output("stream", name="stdout", text=text)]
+        made.append(new.new_code_cell(source, outputs=outputs, metadata={"tags": tags}))
+    return new.new_notebook(cells=made)
+
+
+def test_a_demonstration_is_a_tag():
+    cell = {"cell_type": "code", "metadata": {}, "source": "#| hide_input\n#| demonstration\nprint(1)"}
+    (cell,) = directives.apply({"cells": [cell]})["cells"]
+    assert cell["metadata"]["tags"] == ["remove-input", "demonstration"] and cell["source"] == "print(1)"
+
+
+def test_words_and_numbers_are_compared():
+    one = notebook(("print(a)", "They do.\nScore 0.51"), ("print(b)", "same"))
+    other = notebook(("print(a)", "They do not.\nScore 0.52"), ("print(b)", "same"))
+    assert texts.differences("nbs/x", one, one) == []
+    (wrong,) = texts.differences("nbs/x", one, other)
+    lines = [line.strip() for line in wrong.splitlines()]
+    assert lines[0] == f"nbs/x, cell 0 ({one.cells[0].id})"
+    assert lines[3:] == ["-They do.", "-Score 0.51", "+They do not.", "+Score 0.52"]
+
+
+@pytest.mark.parametrize("tag", ["demonstration", "remove-cell", "remove-output"])
+def test_what_may_differ(tag):
+    one, other = notebook(("a", "toy", tag), ("b", "b")), notebook(("a", "real", tag), ("b", "b"))
+    assert texts.differences("x", one, other) == [] and list(texts.told(one)) == [1]
+    assert texts.differences("x", notebook(("a", "toy", "export")), notebook(("a", "real", "export")))
+
+
+def test_every_textual_form_is_read():
+    "Markdown, HTML without the bytes of its images, results without their address, errors; not the standard error."
+    bytes_ = "data:image/png;base64,iVBORw0KG+go/AA="
+    data = {
+        "text/html": f'<img alt="A tree" src="{bytes_}">',
+        "text/plain": "<A at 0x7f0123456789>",
+        "image/png": "iVBO",
+    }
+    outputs = [
+        new.new_output("stream", name="stderr", text="slow"),
+        new.new_output("display_data", data=data),
+        new.new_output("execute_result", data={"text/markdown": "It **holds**."}),
+        new.new_output("error", ename="ValueError", evalue="no", traceback=[]),
+    ]
+    said = texts.said(new.new_code_cell("x", outputs=outputs))
+    assert said == ['<img alt="A tree" src="…">', "<A at …>", "It **holds**.", "ValueError: no"]
+
+
+TIMED = [
+    ("from time import perf_counter\nimport time", False),
+    ("def measured(f):\n    start = perf_counter()\n    f()\n    return perf_counter() - start", True),
+    ("sizes, seconds = [1, 2], []", False),
+    ("for n in sizes:\n    seconds.append(measured(lambda: n))", True),
+    ("slope = max(seconds) / n", True),
+    ("seconds = 3", False),
+    ("print(seconds, sizes)", False),
+    ("best = 0\nbest += slope", True),
+    ("table['x'] = time.time()", True),
+    ("print(table)", True),
+    ("%matplotlib inline", False),
+]
+
+
+def test_cells_that_depend_on_a_clock():
+    cells = [new.new_code_cell(source) for source, _ in TIMED]
+    assert texts.timed_cells(cells) == {n for n, (_, timed) in enumerate(TIMED) if timed}
+
+
+def test_of_a_measured_time_the_words_are_compared():
+    source = "from time import perf_counter\nprint(perf_counter())"
+    one, other = notebook((source, "0.5 s, 10 times less")), notebook((source, "1.25e-3 s, 9 times less"))
+    assert texts.differences("x", one, other) == []
+    assert texts.differences("x", one, notebook((source, "1.25 s, 9 times more")))
+
+
+def test_who_reads_data():
+    "The page that makes the module, a page that imports it by way of a lab, and one that does neither."
+    pages = {path.stem: fingerprint.reads_data(path, nb) for path, nb in execute.prepared()[0].items()}
+    assert pages["90_datasets"] and pages["51_noise"] and pages["91_tables"]
+    assert not pages["00_core"] and not pages["01_trees"]
+    assert fingerprint._imported("from ..core import a\nfrom . import b", "okbook.labs") >= {
+        "okbook.core",
+        "okbook.labs.b",
+    }
+    assert fingerprint._imported("def f():\n    import okbook.tables as t") == {"okbook", "okbook.tables"}
+    assert fingerprint._imported("from sklearn import datasets") == set()
+
+
+def test_without_data(monkeypatch, tmp_path):
+    "No folder, no cache of the user; and afterwards all is as before."
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "file").write_text("x")
+    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
+    with texts.surroundings(None):
+        without = fingerprint.surroundings()
+    with texts.surroundings(tmp_path):
+        with_data = fingerprint.surroundings()
+    assert without[0] != with_data[0] and without[1] == with_data[1] and os.environ["OKBOOK_DATA"] == str(tmp_path)
+
+
+def test_what_data_cannot_change_is_executed_once(tmp_path):
+    "It is taken from beside other data, not from beside other code."
+    source = notebook(("1", "one"))
+    for name, printed in (("code-none", "one"), ("other-some", "other")):
+        execute.keep(get_cache(tmp_path / name), tmp_path / "a.ipynb", notebook(("1", printed)), 1.5)
+    cache = get_cache(tmp_path / "code-some")
+    assert execute.missing(cache, {"a": source}) == {"a": source}
+    execute.borrow(cache, {"a": source})
+    assert execute.missing(cache, {"a": source}) == {}
+    assert cache.merge_match_into_notebook(source)[1].cells[0].outputs[0].text == "one"
+
+
+def test_a_page_that_differs_is_named(monkeypatch, tmp_path, capsys):
+    path = fingerprint.ROOT / "nbs" / "00_core.ipynb"
+    found = {True: {path: notebook(("1", "real"))}, False: {path: notebook(("1", "toy"))}}
+    monkeypatch.setattr(texts, "executed", lambda data: found[bool(data)])
+    monkeypatch.setattr(texts, "notebooks", lambda: [(path, json.loads("{}"))])
+    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
+    assert texts.main() and "nbs/00_core, cell 0" in (said := capsys.readouterr().out) and "-toy" in said
+    found[True][path].cells[0].outputs[0].text = "toy"
+    assert not texts.main() and "1 cells on 1 pages tell the same" in capsys.readouterr().out
+    del found[True][path]
+    assert texts.main() and "nbs/00_core: a cell fails" in capsys.readouterr().out
+    monkeypatch.setenv("OKBOOK_DATA", "")
+    with pytest.raises(SystemExit, match="set OKBOOK_DATA"):
+        texts.main()
