@@ -25,6 +25,7 @@ import os
 import pkgutil
 import platform
 import random
+import re
 import sys
 import time
 import types
@@ -225,7 +226,7 @@ def _read_digest(text):
     count, total, placed = text.split(" ")
     return _Digest(int(count), int(total, 16), int(placed, 16))
 
-# %% ../nbs/91_tables.ipynb #49dad80d
+# %% ../nbs/91_tables.ipynb #11a1ced3
 def _verify(path, lines, recorded, first, ordered=True):
     "Raise TableDamaged unless lines, the first of which has this number in the file, have the recorded digest."
     found = _digest(lines)
@@ -238,7 +239,7 @@ def _verify(path, lines, recorded, first, ordered=True):
     place = (found.placed - recorded.placed) * pow(shift, -1, _PRIME) % _PRIME if shift else 0
     if 1 <= place <= found.count:
         raise TableDamaged(f"{path}, line {first + place - 1}: this line is not the one that was stored")
-    raise TableDamaged(f"{path}: several lines are not those that were stored, or not in their order")
+    raise TableDamaged(f"{path}: several lines, or the digest itself, are not as they were stored")
 
 
 def _line(fields):
@@ -268,7 +269,7 @@ def _pack(record):
     lines = json.dumps(record, indent=2).encode().split(b"\n")[1:]
     return b"\n".join([b"{", b'  "check": "%s",' % str(_digest(lines)).encode(), *lines, b""])
 
-# %% ../nbs/91_tables.ipynb #1bc7e702
+# %% ../nbs/91_tables.ipynb #74557db0
 _WHERE = {"versions": {...: str}, "machine": {"cpus": int | None, "model": str}}
 _RUN = {"seed": int, "code": str, "datasets": {...: {...: str}}} | _WHERE
 _RUN |= {"n_jobs": int, "backend": str | None, "cells": int, "seconds": float | int | None}
@@ -302,6 +303,9 @@ def _read_record(folder, unstamped=False):
         raw = path.read_bytes()
     except FileNotFoundError:
         return None
+    lines = raw.split(b"\n")
+    if check := re.fullmatch(rb'  "check": "(\d+ [0-9a-f]{32} [0-9a-f]{32})",', b"".join(lines[1:2])):
+        _verify(path, lines[2:-1], _read_digest(check[1].decode()), first=3)
     try:
         record = json.loads(raw)
     except ValueError as error:
@@ -313,8 +317,7 @@ def _read_record(folder, unstamped=False):
         _expect(path, "the record", record, {"table": str, "runs": [_RUN]})
         return record
     _expect(path, "the record", record, {"check": _read_digest})
-    lines = raw.split(b"\n")
-    _verify(path, lines[2:-1], _read_digest(record.pop("check")), first=3)
+    del record["check"]
     if raw != _pack(record):
         raise TableDamaged(f"{path}: its first two lines or its end are not as they were written")
     _expect(path, "the record", record, _RECORD)
@@ -377,10 +380,9 @@ def _read_lines(folder, unstamped=False):
 
 
 def _paper_lines(folder):
-    "The lines of `paper.csv`; what follows the last newline, if anything, is a line too."
+    "The lines of `paper.csv`, with their ends."
     path = Path(folder) / "paper.csv"
-    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
-    return lines if lines[-1] else lines[:-1]
+    return io.BytesIO(path.read_bytes()).readlines() if path.exists() else []
 
 
 def _new_record(folder, table, lines, runs=(), is_open=True):
@@ -411,10 +413,9 @@ def _read_cells(folder, unstamped=False):
     "The record of a folder, and its cells."
     path = Path(folder) / "ours.csv"
     record, lines = _read_lines(folder, unstamped)
-    cells = _parse(path, lines)
     if record is not None and "ours" in record:
         _verify(path, lines, _read_digest(record["ours"]), first=2, ordered=not record["open"])
-    return record, cells
+    return record, _parse(path, lines)
 
 
 def read_cells(folder):
@@ -469,10 +470,10 @@ def read_paper(folder):
     >>> read_paper("no-such-folder")
     {}
     """
-    cells, record = _parse_paper(folder), _read_record(folder)
+    record = _read_record(folder)
     if record is not None:
         _verify(Path(folder) / "paper.csv", _paper_lines(folder), _read_digest(record["paper"]), first=1)
-    return cells
+    return _parse_paper(folder)
 
 
 def _parse_paper(folder):
@@ -480,13 +481,12 @@ def _parse_paper(folder):
     path, names, cells = Path(folder) / "paper.csv", ["row", "column", "value", "sd"], {}
     for number, line in enumerate(_paper_lines(folder), start=1):
         try:
-            ((row, column, value, sd),) = csv.reader([line.decode()], strict=True)
+            ((row, column, value, sd),) = csv.reader([line.decode().rstrip("\n")], strict=True)
             cell = (row, column), ((value, sd) if number == 1 else (float(value), float(sd or "nan")))
         except (ValueError, csv.Error):
-            text = line.decode(errors="replace")
-            raise TableDamaged(f"{path}, line {number}: expected {','.join(names)}, got {text}") from None
+            raise TableDamaged(f"{path}, line {number}: expected {','.join(names)}, got {line!r}") from None
         if number == 1 and [row, column, value, sd] != names:
-            raise TableDamaged(f"{path}, line 1: expected {','.join(names)}, got {line.decode()}")
+            raise TableDamaged(f"{path}, line 1: expected {','.join(names)}, got {line!r}")
         if cell[0] in cells:
             raise TableDamaged(f"{path}, line {number}: ({row}, {column}) is there twice")
         if number > 1 and not math.isfinite(cell[1][0]):
@@ -784,7 +784,7 @@ class _Walk:
             for part in [*node.decorator_list, *node.keywords]:
                 self._body(part, base.module)
             here = defaultdict(list)
-            for part in node.body:
+            for part in (part for part in node.body if not isinstance(part, ast.AnnAssign)):
                 for name in [part.name] if isinstance(part, ast.FunctionDef) else _bound(ast.Module([part], [])):
                     here[name].append((part, base.module))
             for name, parts in here.items():
