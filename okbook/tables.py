@@ -1294,12 +1294,12 @@ def show(table, folder=None):
     >>> from okbook.tables import Table, show
     >>> table = Table(id="areas", rows=["1"], columns=["3"], repeats=1, compute=min)
     >>> print(show(table).splitlines()[-1])
-    0 of 1 cells are stored; a slice is checked to a relative 1e-06.
+    0 of 1 cells are stored. Its slice is checked to a relative 1e-06.
     """
     folder = table_folder(table.id) if folder is None else Path(folder)
     record, stored = _stored(table, folder)
     done = sum(key in stored for key in table.keys())
-    lines = [f"{done} of {len(table.keys())} cells are stored; a slice is checked to a relative {table.rtol:g}."]
+    lines = [f"{done} of {len(table.keys())} cells are stored. Its slice is checked to a relative {table.rtol:g}."]
     for entry in record["runs"] if record else []:
         data = ", ".join(f"{name} {part} {mark}" for name, of in entry["datasets"].items() for part, mark in of.items())
         seconds = "unfinished" if entry["seconds"] is None else f"{entry['cells']} cells in {entry['seconds']:.0f} s"
