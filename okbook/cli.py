@@ -2,15 +2,33 @@
 
 import argparse
 import sys
+from fnmatch import fnmatchcase
 
 
 def _tables_list(args):
-    from okbook.tables import find_tables, read_cells, table_folder
+    from okbook.tables import TableError, find_tables, read_cells, table_folder
 
+    failed = 0
     for table in find_tables().values():
-        stored = read_cells(table_folder(table.id))
+        try:
+            stored = read_cells(table_folder(table.id))
+        except TableError as error:  # say so, and list the others
+            _complain(error)
+            failed = 1
+            continue
         done = sum(key in stored for key in table.keys())
         print(f"{table.id:<16} {done:>4} of {len(table.keys()):>4} cells stored   {table.summary}")
+    return failed
+
+
+def _matching(table, pattern):
+    "The cells whose names, such as `OK3, 200, repeat 0`, match a pattern."
+    from okbook.tables import TableError
+
+    keys = [key for key in table.keys() if fnmatchcase(str(key), pattern)]
+    if not keys:
+        raise TableError(f"no cell of table {table.id!r} matches {pattern!r}: its first cell is {table.keys()[0]}")
+    return keys
 
 
 def _tables_run(args):
@@ -24,6 +42,7 @@ def _tables_run(args):
         backend=args.backend,
         scheduler=args.scheduler,
         progress=not args.quiet,
+        keys=args.only and _matching(table, args.only),
         fresh=args.fresh,
         force=args.force,
     )
@@ -38,10 +57,39 @@ def _tables_show(args):
 
 
 def _tables_check(args):
-    from okbook.tables import check_slice, find
+    from okbook.tables import check_code, check_slice, find
 
-    for key, (stored, again) in check_slice(find(args.id), args.folder).items():
+    table = find(args.id)
+    for key, (stored, again) in check_slice(table, args.folder).items():
         print(f"{key}: stored {stored!r}, recomputed {again!r}")
+    code = check_code(table, args.folder)
+    print(f"All agree to a relative {table.rtol:g}, and the code is the one recorded: {code}")
+
+
+def _tables_stamp(args):
+    from okbook.tables import find, find_tables, read_run, stamp, table_folder
+
+    if args.all:
+        tables = [table for table in find_tables().values() if (table_folder(table.id) / "run.json").exists()]
+    else:
+        tables = [find(table_id) for table_id in args.ids]
+    failed = 0
+    for table in tables:
+        options = {"sample": args.sample, "seed": args.seed, "n_jobs": args.n_jobs, "paper": args.paper}
+        try:
+            keys = _matching(table, args.only) if args.only else ()
+            pairs = stamp(table, keys=keys, progress=not args.quiet, **options)
+        except _expected_errors() as error:  # say so, and stamp the others
+            _complain(error)
+            failed = 1
+            continue
+        if pairs:
+            last = read_run(table_folder(table.id))["stamps"][-1:]
+            code = f"stamped as {last[0]['to']}" if last else "the code is the one recorded"
+            print(f"{table.id}: {len(pairs)} cells agree to a relative {table.rtol:g}; {code}")
+        else:
+            print(f"{table.id}: the code is the one recorded, nothing to stamp")
+    return failed
 
 
 def _data_list(args):
@@ -59,8 +107,8 @@ def _data_check(args):
         try:
             for part, fingerprint in check(name, download=args.download).items():
                 print(f"{name:<16} {part:<8} {fingerprint}  as published")
-        except (FileNotFoundError, ValueError) as error:  # missing, damaged or unknown: say so, and check the others
-            print(f"okbook: {error}", file=sys.stderr)
+        except (OSError, ValueError) as error:  # missing, damaged or unknown: say so, and check the others
+            _complain(error)
             failed = 1
     return failed
 
@@ -79,11 +127,22 @@ def _parser():
     command(tables, "list", _tables_list, "the tables, and how many of their cells are stored")
     run = command(tables, "run", _tables_run, "compute the missing cells; go on after an interruption")
     show = command(tables, "show", _tables_show, "the paper's values, ours, their difference")
-    check = command(tables, "check", _tables_check, "compute a few stored cells again; they must agree")
+    check = command(tables, "check", _tables_check, "compute a few stored cells again, and compare the code")
     for sub in (run, show, check):
         sub.add_argument("id", help="such as ok3-table1")
         sub.add_argument("--folder", help="where its files are (default: tables/<id>, here or in a folder above)")
-    run.add_argument("--n-jobs", type=int, default=1, help="number of processes, -1 for all (default: 1)")
+    stamp = command(tables, "stamp", _tables_stamp, "record that the code has changed and the cells have not")
+    which = stamp.add_mutually_exclusive_group(required=True)
+    which.add_argument("ids", nargs="*", metavar="id", default=[], help="such as ok3-table1")
+    which.add_argument("--all", action="store_true", help="every table that is stored")
+    stamp.add_argument("--sample", type=int, default=0, metavar="N", help="compute N random cells besides the slice")
+    stamp.add_argument("--seed", type=int, default=0, help="of the random cells (default: 0)")
+    stamp.add_argument("--paper", action="store_true", help="accept a paper.csv that has changed")
+    stamp.add_argument("--quiet", action="store_true", help="no progress bar")
+    for sub in (run, stamp):
+        sub.add_argument("--n-jobs", type=int, default=1, help="number of processes, -1 for all (default: 1)")
+    run.add_argument("--only", metavar="PATTERN", help="only cells like 'OK3*, 200, *' (--fresh drops only these)")
+    stamp.add_argument("--only", metavar="PATTERN", help="compute cells like 'OK3*, 200, *' besides the slice")
     run.add_argument("--backend", choices=["loky", "threading", "dask"], help="how joblib runs the cells")
     run.add_argument("--scheduler", metavar="ADDR", help="address of a Dask scheduler, such as tcp://10.0.0.1:8786")
     run.add_argument("--fresh", action="store_true", help="drop the stored cells first")
@@ -119,14 +178,24 @@ def main(argv=None):
     0
     """
     args = _parser().parse_args(argv)
-    from okbook.datasets import DatasetDamaged, DatasetNotFound
-    from okbook.tables import TableError
-
     try:
         return args.do(args) or 0
-    except (DatasetNotFound, DatasetDamaged, TableError) as error:
-        print(f"okbook: {error}", file=sys.stderr)
+    except _expected_errors() as error:
+        _complain(error)
         return 1
     except KeyboardInterrupt:
         print("okbook: interrupted; finished cells are stored, and the same command goes on", file=sys.stderr)
         return 130
+
+
+def _expected_errors():
+    "What a user can do something about: missing or damaged data and tables, a full or read-only disk."
+    from okbook.datasets import DatasetDamaged
+    from okbook.tables import TableError
+
+    return TableError, DatasetDamaged, OSError
+
+
+def _complain(error):
+    "Print an error in one line."
+    print("okbook:", " ".join(str(error).split()), file=sys.stderr)

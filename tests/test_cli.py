@@ -1,6 +1,8 @@
 """The command line: what it prints, what it returns."""
 
+import errno
 import importlib
+import os
 import shutil
 import sys
 from importlib.metadata import entry_points
@@ -39,7 +41,8 @@ def test_run_show_check_list(tmp_path, capsys):
     assert main(["tables", "show", "toy-means"]) == 0
     assert "| uniform | 10 | – | 0." in capsys.readouterr().out
     assert main(["tables", "check", "toy-means"]) == 0
-    assert "beta, 1000, repeat 4: stored 0." in capsys.readouterr().out
+    seen = capsys.readouterr().out
+    assert "beta, 1000, repeat 4: stored 0." in seen and "All agree to a relative 1e-06, and the code is" in seen
     assert main(["tables", "list"]) == 0
     assert "toy-means          20 of   20 cells stored" in capsys.readouterr().out
 
@@ -61,9 +64,7 @@ def test_cluster_without_the_lab(tmp_path, dask_scheduler, capsys):
 
 def test_other_code_is_refused_then_forced_or_fresh(lab, capsys):
     assert main(["tables", "run", "toy-means", "--quiet"]) == 0
-    lab.write_text(lab.read_text().replace("beta(2, 2", "beta(2, 30"))
-    importlib.invalidate_caches()
-    del sys.modules["okbook.labs.toy_lab"]
+    edit(lab, "beta(2, 2", "beta(2, 30")
     assert main(["tables", "check", "toy-means"]) == 1
     assert "(beta, 1000, repeat 4): stored" in capsys.readouterr().err
     assert main(["tables", "run", "toy-means", "--quiet"]) == 1
@@ -71,6 +72,91 @@ def test_other_code_is_refused_then_forced_or_fresh(lab, capsys):
     assert main(["tables", "run", "toy-means", "--quiet", "--force"]) == 0
     assert main(["tables", "run", "toy-means", "--quiet", "--fresh"]) == 0
     assert main(["tables", "check", "toy-means"]) == 0
+
+
+def edit(lab, old, new):
+    "Another version of the lab, to be imported next time."
+    assert old in lab.read_text()
+    lab.write_text(lab.read_text().replace(old, new))
+    importlib.invalidate_caches()
+    del sys.modules["okbook.labs.toy_lab"]
+
+
+def test_stamp(lab, tmp_path, capsys):
+    assert main(["tables", "run", "toy-means", "--quiet"]) == 0
+    assert main(["tables", "stamp", "toy-means"]) == 0
+    assert capsys.readouterr().out == "toy-means: the code is the one recorded, nothing to stamp\n"
+    edit(lab, "draws.mean()", "np.mean(draws)")
+    assert main(["tables", "check", "toy-means"]) == 1
+    assert "okbook: table 'toy-means' was computed by code" in capsys.readouterr().err
+    assert main(["tables", "stamp", "--all", "--sample", "4", "--only", "beta, 10, *", "--n-jobs", "1"]) == 0
+    seen = capsys.readouterr()
+    assert "cells agree to a relative 1e-06; stamped as" in seen.out and "100%" in seen.err
+    assert main(["tables", "check", "toy-means"]) == 0
+    edit(lab, "beta(2, 2", "beta(2, 3")
+    assert main(["tables", "stamp", "toy-means", "--quiet"]) == 1
+    seen = capsys.readouterr().err
+    assert seen.startswith("okbook: table 'toy-means': (beta, 1000, repeat 4): stored") and seen.count("\n") == 1
+    assert main(["tables", "run", "toy-means", "--fresh", "--force", "--only", "beta*", "--quiet"]) == 0
+    assert main(["tables", "stamp", "toy-means", "--sample", "20", "--quiet"]) == 0  # the others are of both codes
+
+
+def test_stamp_all_goes_on_after_an_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    for name in ("toy-means", "toy-slow"):
+        assert main(["tables", "run", name, "--quiet"]) == 0
+    record = tmp_path / "tables" / "toy-means" / "run.json"
+    record.write_bytes(record.read_bytes()[:-9])
+    assert main(["tables", "stamp", "--all", "--quiet"]) == 1
+    seen = capsys.readouterr()
+    assert seen.out == "toy-slow: the code is the one recorded, nothing to stamp\n"
+    assert seen.err.startswith("okbook: ") and "run.json, line" in seen.err and seen.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["show", "check", "run", "stamp", "list"])
+def test_damage_is_one_line_that_names_file_and_line(tmp_path, capsys, command):
+    assert main(["tables", "run", "toy-means", "--quiet"]) == 0
+    ours = tmp_path / "tables" / "toy-means" / "ours.csv"
+    lines = ours.read_text().splitlines(keepends=True)
+    lines[6] = lines[6].replace("0.", "1.", 1)
+    ours.write_text("".join(lines))
+    assert main(["tables", command, *(["toy-means"] if command != "list" else [])]) == 1
+    seen = capsys.readouterr()
+    assert seen.err == f"okbook: {ours}, line 7: this line is not the one that was stored\n"
+    assert "toy-means" not in seen.out
+
+
+def test_only_some_cells(tmp_path, capsys):
+    assert main(["tables", "run", "toy-means", "--quiet", "--only", "*, 10, repeat ?"]) == 0
+    assert {key.column for key in read_cells(tmp_path / "tables" / "toy-means")} == {"10"}
+    assert main(["tables", "run", "toy-means", "--only", "gamma*"]) == 1
+    assert "no cell of table 'toy-means' matches 'gamma*': its first cell is uniform, 10" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EIO])
+@pytest.mark.parametrize("function", ["replace", "fsync", "mkdir"])
+def test_errors_of_the_disk_are_one_line(tmp_path, monkeypatch, capsys, number, function):
+    "A read-only folder, a full disk, a folder of somebody else, a broken disk."
+
+    def fail(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, fail)
+        for command in (["run", "toy-means", "--quiet"], ["run", "toy-means", "--fresh", "--quiet"]):
+            assert main(["tables", *command]) == 1
+            seen = capsys.readouterr()
+            assert seen.out == "" and os.strerror(number) in seen.err
+            assert seen.err.startswith("okbook: ") and seen.err.count("\n") == 1
+    assert main(["tables", "run", "toy-means", "--quiet"]) == 0
+
+
+def test_folder_that_is_a_file(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for command in ("run", "show", "check"):
+        assert main(["tables", command, "toy-means", "--folder", str(tmp_path / "file")]) == 1
+        seen = capsys.readouterr().err
+        assert seen.startswith("okbook: ") and seen.count("\n") == 1
 
 
 def test_errors_are_one_line(capsys):
@@ -103,7 +189,9 @@ def test_data(tmp_path, monkeypatch, capsys):
     assert "unknown dataset 'nothing'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["tables"], ["tables", "run"], ["tables", "run", "x", "--backend", "mpi"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["tables"], ["tables", "run"], ["tables", "run", "x", "--backend", "mpi"], ["tables", "stamp"]]
+)
 def test_usage(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
