@@ -808,7 +808,7 @@ POINTS = {
 }
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=64)
 def _both_losses(row, size, fold):
     "Mean loss of the predicted points, and of their pre-images."
     task, options = usps_completion(), dict(POINTS[row])
