@@ -92,8 +92,9 @@ def compute_fact(row, column, repeat, seed):
     Parameters
     ----------
     row : str
-        ``"nodes"``, ``"links"``, or a type of inputs and what is counted: ``"expression, columns"``, or
-        ``"expression, missing"`` for the part of the cells that is missing.
+        ``"nodes"``; ``"links"``; ``"links of one EC number"``, the part of the links whose nodes have a number in
+        common; or a type of inputs and what is counted: ``"expression, columns"``, or ``"expression, missing"`` for the
+        part of the cells that is missing.
     column : {"all", "complete"}
         Which nodes, as for :func:`yeast_network`.
     repeat : int
@@ -107,8 +108,12 @@ def compute_fact(row, column, repeat, seed):
         The number.
     """
     network = yeast_network(column)
-    if row in ("nodes", "links"):
-        return float({"nodes": len(network.adjacency), "links": network.adjacency.sum() / 2}[row])
+    if row == "nodes":
+        return float(len(network.adjacency))
+    if row == "links":
+        return float(network.adjacency.sum() / 2)
+    if row == "links of one EC number":
+        return float(share_an_entry(network.ec_codes)[network.adjacency > 0].mean())
     name, what = row.split(", ")
     values = network.inputs[name]
     return float(values.shape[1] if what == "columns" else np.isnan(values).mean())
@@ -116,7 +121,10 @@ def compute_fact(row, column, repeat, seed):
 
 NETWORK = Table(
     id="ok3-figure2-network",
-    rows=["nodes", "links", *(f"{name}, {what}" for name in ALL_TYPES for what in ("columns", "missing"))],
+    rows=[
+        *("nodes", "links", "links of one EC number"),
+        *(f"{name}, {what}" for name in ALL_TYPES for what in ("columns", "missing")),
+    ],
     columns=["all", "complete"],
     repeats=1,
     compute=compute_fact,
