@@ -475,10 +475,10 @@ def test_ranks_within_each_machine_give_the_printed_row_without_class_weights():
             area: abs(why[name, f"{area}, ranks within each machine"].mean() - printed["local", area][0])
             for area in lab.AREAS
         }
-        close[name] = all(gap <= 2 * printed["local", area][1] for area, gap in gaps.items())
+        close[name] = sum(gap <= 2 * printed["local", area][1] for area, gap in gaps.items())
         before = abs(why[name, "auc-pr"].mean() - printed["local", "auc-pr"][0])
         assert gaps["auc-pr"] < 0.1 * before
-    assert close == {"local": False, "local unweighted": True}
+    assert close == {"local": 0, "local unweighted": 2}
 
 
 def test_holes_are_not_shown_to_be_the_cause():
