@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import xlogy
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 from sklearn.metrics.pairwise import euclidean_distances
 
 from okbook.core import diffusion_gram
@@ -19,7 +19,10 @@ from okbook.labs import rrsn_networks as lab21
 from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
-CACHES = (lab._searching, lab.search, lab._measured, lab.future_scores)
+CACHES = (
+    *(lab._searching, lab.search, lab._measured, lab.future_scores),
+    *(lab._described, lab._looked_into, lab.best_new_links),
+)
 
 
 def clear():
@@ -46,9 +49,16 @@ def small(monkeypatch):
 
 
 @pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
-def test_stored_values_are_areas(table):
-    areas = [value for key, (value, _) in read_cells(TABLES / table.id).items() if "hits" not in key.column]
+def test_every_cell_is_stored_and_no_other(table):
+    stored = read_cells(TABLES / table.id)
+    assert len(stored) > 0 and set(stored) == set(table.keys())
+
+
+@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+def test_stored_areas_are_areas(table):
+    areas = [value for key, (value, _) in read_cells(TABLES / table.id).items() if key.column.startswith("auc-")]
     assert all(0 < value <= 100 for value in areas)
+    assert bool(areas) == (table.id not in ("rrsn-table1-words", "rrsn-table1-new-links"))
 
 
 def test_printed_cells_are_ours_to_run():
@@ -221,3 +231,228 @@ def test_vectors_of_authors_by_hand():
 def test_draws_are_nested():
     five, ten, twenty = (set(lab.draw_labelled(1458, rate, 3)) for rate in lab.RATES)
     assert (len(five), len(ten), len(twenty)) == (73, 146, 292) and five < ten < twenty
+
+
+# The tables behind the sentences
+
+
+def test_facts_by_hand(small):
+    found = {column: lab.compute_words("(a) frequencies", column, 0, 0) for column in lab.FACTS}
+    pairs = list(combinations(range(90), 2))
+    links = [pair for pair in pairs if small.adjacency[pair]]
+    assert (found["authors"], found["links"]) == (90, len(links))
+    assert found["links after 1999"] == sum(small.later[pair] for pair in pairs)
+    assert found["few co-authors"] == sum(small.adjacency[i].sum() < 2 for i in range(90))
+    assert found["same words"] == found["same, linked"] == 0 and found["sigma"] == small.sigma
+    np.testing.assert_allclose(found["mean kernel"], np.mean([small.gram[pair] for pair in pairs]))
+    distance = {pair: np.sqrt(-2 * np.log(small.gram[pair])) for pair in pairs}
+    unit = np.median(list(distance.values()))
+    for kind, chosen in (("joint", links), ("none", [pair for pair in pairs if pair not in set(links)])):
+        share = np.mean([0.5 <= distance[pair] / unit < 0.55 for pair in chosen])
+        np.testing.assert_allclose(lab.compute_words("(a) frequencies", f"{kind} 0.50", 0, 0), 100 * share)
+
+
+def test_authors_with_the_same_words_are_found(small, monkeypatch):
+    gram = small.gram.copy()
+    i, j = np.argwhere(np.triu(small.adjacency))[0]
+    gram[i, j] = gram[j, i] = 1.0
+    monkeypatch.setattr(lab, "load_network", lambda *_: replace(small, gram=gram))
+    clear()
+    assert [lab.compute_words("(a) frequencies", c, 0, 0) for c in ("same words", "same, linked")] == [1, 1]
+    clear()
+    apart = small.adjacency.copy()
+    apart[i, j] = apart[j, i] = 0.0
+    monkeypatch.setattr(lab, "load_network", lambda *_: replace(small, gram=gram, adjacency=apart))
+    assert [lab.compute_words("(a) frequencies", c, 0, 0) for c in ("same words", "same, linked")] == [1, 0]
+
+
+def test_bootstrap_of_nodes_counts_pairs():
+    "A pair counts as often as the product says, tied scores or not; scikit-learn's weights are the oracle."
+    rng = np.random.default_rng(2)
+    ends = np.triu_indices(30, 1)
+    truth = rng.random(len(ends[0])) < 0.2
+    for scores in (rng.normal(size=len(truth)), rng.integers(9, size=len(truth)) - 4.0):
+        for times in rng.integers(4, size=(5, 30)).astype(float):
+            expected = average_precision_score(truth, scores, sample_weight=times[ends[0]] * times[ends[1]])
+            np.testing.assert_allclose(lab.node_bootstrap(truth, scores, ends, [times]), expected)
+            nudged = scores * (1 + rng.choice([-1e-15, 1e-15], size=len(scores)))  # ties, but for the last bit
+            np.testing.assert_allclose(lab.node_bootstrap(truth, nudged, ends, [times]), expected)
+
+
+def test_draws_by_hand(small, monkeypatch):
+    "Curves and parameters of a draw are those of the search, measured another way."
+    draw = lab.draw_labelled  # of 90 authors, 5 % are too few
+    monkeypatch.setattr(lab, "draw_labelled", lambda n, rate, repeat: draw(n, "20", repeat))
+    labelled = draw(90, "20", 3)
+    for name in lab.METHODS:
+        scores = small.gram
+        if name != "words alone":
+            chosen, points = lab.search(lab.METHODS[name], "words", "5", 3)
+            scores = points @ points.T
+            assert lab.compute_draw(name, "beta", 3, 0) == chosen["beta"]
+            np.testing.assert_allclose(lab.compute_draw(name, "area in the folds", 3, 0), 100 * chosen["score"])
+        pairs, links = lab.counted_pairs(small, labelled)
+        truth, values = links[pairs], scores[pairs]
+        fpr, tpr, _ = roc_curve(truth, values, drop_intermediate=False)
+        rates = [lab.compute_draw(name, column, 3, 0) for column in lab.CURVES["roc"]]
+        np.testing.assert_allclose(rates, np.interp(lab.RATE_GRID, fpr, tpr))
+        ranked = truth[np.argsort(-values, kind="stable")]
+        precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
+        recall = np.cumsum(ranked) / ranked.sum()
+        for column, r in zip(lab.CURVES["pr"], lab.RECALL_GRID):
+            np.testing.assert_allclose(lab.compute_draw(name, column, 3, 0), precision[recall >= r - 1e-12].max())
+        low, high = (lab.compute_draw(name, column, 3, 0) for column in lab.INTERVAL)
+        assert 0 < low <= lab.compute_cell(name, "auc-pr 5", 3, 0) <= high <= 100
+
+
+def test_new_links_by_hand(small, monkeypatch):
+    early = small.adjacency * ~small.later
+    monkeypatch.setattr(lab, "load_network", lambda *args: replace(small, adjacency=early))
+    clear()
+    scores = lab.future_scores("supervised")
+    pairs = sorted((p for p in combinations(range(90), 2) if not early[p]), key=lambda pair: -scores[pair])[:15]
+    inside = [small.gram[pair] for pair in combinations(range(90), 2)]
+    for place, (a, b) in enumerate(pairs, start=1):
+        cell = {c: lab.compute_new_link(str(place), c, 0, 0) for c in lab.NEW_LINKS.columns}
+        assert (cell["first"], cell["second"], cell["came true"]) == (a, b, small.later[a, b])
+        assert cell["common"] == sum(early[a, k] and early[b, k] for k in range(90))
+        np.testing.assert_allclose(cell["less alike"], 100 * np.mean([value < small.gram[a, b] for value in inside]))
+
+
+# What the page says, read from the stored cells in another way
+
+
+def read(table_id):
+    "Row and column to the values of all repeats."
+    found = {}
+    for key, (value, _) in sorted(read_cells(TABLES / table_id).items()):
+        found.setdefault((key.row, key.column), []).append(value)
+    assert found, f"nothing is stored of {table_id}"
+    return {key: np.array(values) for key, values in found.items()}
+
+
+def corrected(p):
+    "Holm's p-values, one by one."
+    order, worst, found = sorted(range(len(p)), key=lambda k: p[k]), 0.0, [0.0] * len(p)
+    for step, k in enumerate(order):
+        worst = max(worst, min(1.0, (len(p) - step) * p[k]))
+        found[k] = worst
+    return found
+
+
+def marks(first, second):
+    "For each column that both rows have: a significant gain, a loss, or neither."
+    columns = [column for column in lab.COLUMNS if (first[0], column) in first[1] and (second[0], column) in second[1]]
+    gaps = [second[1][second[0], column] - first[1][first[0], column] for column in columns]
+    up, down = (corrected([lab21.sign_flip_test(sign * gap) for gap in gaps]) for sign in (1, -1))
+    return {c: "gain" if u < 0.05 else "loss" if d < 0.05 else "" for c, u, d in zip(columns, up, down)}
+
+
+def test_three_pairs_in_a_thousand_and_same_words_are_links():
+    words = read("rrsn-table1-words")
+    for row in ("(a) frequencies", "(b) frequencies"):
+        n, links = (words[row, c][0] for c in ("authors", "links"))
+        assert round(1000 * links / (n * (n - 1) / 2)) == 3
+    assert words["(a) frequencies", "same words"] == words["(a) frequencies", "same, linked"] > 500
+    joint = [words["(a) frequencies", column][0] for column in lab.HISTOGRAMS["joint"]]
+    none = [words["(a) frequencies", column][0] for column in lab.HISTOGRAMS["none"]]
+    assert np.argmax(joint) == 0 and abs(lab.BINS[np.argmax(none)] - 1) < 0.3
+    assert np.isclose(sum(joint), 100, atol=0.1) and np.isclose(sum(none), 100, atol=0.1)
+
+
+def test_all_areas_are_above_the_printed_ones():
+    ours = read("rrsn-table1")
+    for (row, column), (paper, _) in read_paper(TABLES / "rrsn-table1").items():
+        assert ours[row, column].mean() > paper and ours[f"{row}, 1999", column].mean() > paper
+
+
+def test_gains_and_losses_are_as_the_page_says():
+    main, varied = read("rrsn-table1"), read("rrsn-table1-sensitivity")
+    for suffix in ("", ", 1999"):
+        found = marks((f"supervised{suffix}", main), (f"semi-supervised{suffix}", main))
+        assert found["auc-roc 5"] == found["auc-roc 10"] == "loss"
+    found = list(marks(("supervised", main), ("semi-supervised", main)).values())
+    assert "gain" not in found and found.count("loss") > 3
+    found = marks(("supervised", main), ("semi-supervised, beta2 on the grid of beta", varied))
+    assert "gain" not in found.values()
+    row = "semi-supervised, counts, beta2 on the grid of beta"
+    found = marks(("supervised, counts", varied), (row, varied))
+    assert found["auc-roc 5"] == found["auc-roc 10"] == "gain"  # the paper's pattern
+    gaps = [
+        np.mean(varied[row, f"auc-roc {rate}"] - varied["supervised, counts", f"auc-roc {rate}"])
+        for rate in "5 10".split()
+    ]
+    assert gaps[0] > gaps[1] > 0
+    moved = main["supervised", "auc-roc 5"] - varied["supervised, counts", "auc-roc 5"]
+    kept = varied["semi-supervised, beta2 on the grid of beta", "auc-roc 5"] - varied[row, "auc-roc 5"]
+    assert min(moved.mean(), kept.mean()) > gaps[0]  # dividing by the sum moves both further
+
+
+def test_words_alone_beat_both_learners():
+    ours = read("rrsn-table1")
+    for suffix in ("", ", 1999"):
+        for area in lab.AREAS:
+            alone = ours[f"words alone{suffix}", f"{area} 5"]
+            for row in ("supervised", "semi-supervised"):
+                assert (alone > ours[row + suffix, f"{area} 5"]).all()
+            over = [ours[f"supervised{suffix}", f"{area} {rate}"].mean() > alone.mean() for rate in lab.RATES]
+            assert over == ([False, True, True] if area == "auc-roc" else [False, False, True])
+
+
+def test_links_of_the_future_are_harder_and_labels_do_not_help():
+    ours = read("rrsn-table1")
+    for row in ("supervised", "supervised, 1999", "words alone", "words alone, 1999"):
+        for area in lab.AREAS:
+            assert (ours[row, f"{area} 5"] > ours[row, f"{area} 5, links after 1999"]).all()
+    for row in ("supervised", "supervised, 1999"):
+        for which, sign in (("", 1), (", links after 1999", -1)):
+            gap = ours[row, f"auc-roc 20{which}"] - ours[row, f"auc-roc 5{which}"]
+            assert 2 * lab21.sign_flip_test(sign * gap) < 0.05
+
+
+def test_future():
+    future, words = read("rrsn-table1-future"), read("rrsn-table1-words")
+    best = max(lab.FUTURE_ROWS, key=lambda row: future[row, "auc-roc"][0])
+    assert best.startswith("words alone")
+    n, links, new = (words["(b) frequencies", c][0] for c in ("authors", "links", "links after 1999"))
+    chance = 10000 * new / (n * (n - 1) / 2 - links)
+    assert 15 < future["supervised", "hits 10000"][0] / chance < 25
+    listed = read("rrsn-table1-new-links")
+    came = sum(listed[row, "came true"][0] for row in lab.NEW_LINKS.rows)
+    assert came <= future["supervised", "hits 100"][0]
+    ends = [(listed[row, "first"][0], listed[row, "second"][0]) for row in lab.NEW_LINKS.rows]
+    assert len(set(ends)) == 15 and all(0 <= a < b < n for a, b in ends)
+
+
+def test_the_gain_drowns_in_the_intervals():
+    printed, draws = read_paper(TABLES / "rrsn-table1"), read("rrsn-table1-draws")
+    gain = printed["semi-supervised", "auc-pr 5"][0] - printed["supervised", "auc-pr 5"][0]
+    ours = read("rrsn-table1")
+    for row in ("supervised", "semi-supervised"):
+        low, high = (draws[row, column] for column in lab.INTERVAL)
+        assert (high - low > gain).all() and 4 * ours[row, "auc-pr 5"].std(ddof=1) > gain
+        assert (low < ours[row, "auc-pr 5"]).mean() > 0.5
+
+
+def test_the_folds_expect_more_than_the_network_gives():
+    area, draws = read("rrsn-table1")["semi-supervised", "auc-roc 5"], read("rrsn-table1-draws")
+    folds, lam1, lam2, beta2 = (draws["semi-supervised", key] for key in ("area in the folds", "lam1", "lam2", "beta2"))
+    corner = (lam2 >= lam1) & (beta2 < min(lab.GRIDS["beta_grid"]))
+    assert folds.min() > area.max() and area[corner].max() < area[~corner].min()
+
+
+def test_curves_are_as_the_figure_is_described():
+    draws = read("rrsn-table1-draws")
+    steep = [draws[row, "true positives at 0.1"].mean() for row in ("words alone", "supervised", "semi-supervised")]
+    assert steep == sorted(steep, reverse=True)
+    high = {row: draws[row, "precision at 0.3"].mean() for row in lab.METHODS}
+    assert high["words alone"] > 2 * max(high["supervised"], high["semi-supervised"])
+
+
+def test_counts_bring_the_supervised_method_nearer():
+    printed, ours, varied = read_paper(TABLES / "rrsn-table1"), read("rrsn-table1"), read("rrsn-table1-sensitivity")
+    for column in lab.COLUMNS:
+        counts = varied["supervised, counts", column].mean()
+        assert printed["supervised", column][0] < counts < ours["supervised", column].mean()
+    alone = [varied[f"words alone, {words}", "auc-roc 5"].mean() for words in ("counts", "tf-idf")]
+    assert alone[0] < 60 < 95 < ours["words alone", "auc-roc 5"].mean() < alone[1]

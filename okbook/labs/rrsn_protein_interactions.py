@@ -4,10 +4,13 @@
 
 # %% auto #0
 __all__ = ['BLOCKS', 'INPUTS', 'N_FOLDS', 'INNER', 'METHODS', 'N_TOP', 'MEASURES', 'PRINTED', 'CONTROLS', 'SINGLE', 'TABLE2',
-           'BEYOND', 'GRIDS', 'TRANSDUCTIONS', 'COLUMNS3', 'TABLE3', 'VARIANTS', 'VARIATIONS', 'TABLES', 'LinkTask',
-           'yeast_task', 'toy_task', 'fold_nodes', 'fold_pairs', 'prepare', 'PopularityLinks', 'Method', 'known_scores',
-           'fit_method', 'pair_values', 'hit_rate', 'measure', 'beyond_rows', 'compute_cell', 'compute_measure',
-           'Transduction', 'complete', 'completion_area', 'compute_transduction', 'compute_variant']
+           'BEYOND', 'GRIDS', 'TRANSDUCTIONS', 'COLUMNS3', 'TABLE3', 'VARIANTS', 'VARIATIONS', 'NETWORK_FACTS',
+           'BLOCK_FACTS', 'DATA', 'TAKEN', 'PARTS', 'BY_PR', 'WHY_ROWS', 'WHY', 'FINDER', 'N_BEST', 'TOPS', 'NEW_LINKS',
+           'TABLES', 'LinkTask', 'yeast_task', 'toy_task', 'fold_nodes', 'fold_pairs', 'impute_nearest', 'prepare',
+           'PopularityLinks', 'Method', 'known_scores', 'fit_method', 'pair_values', 'hit_rate', 'measure',
+           'beyond_rows', 'compute_cell', 'compute_measure', 'Transduction', 'complete', 'completion_area',
+           'compute_transduction', 'compute_variant', 'compute_input', 'resampled_areas', 'why_columns', 'compute_why',
+           'link_candidates', 'best_new_links', 'compute_new_link']
 
 # %% ../../nbs/23_protein_interactions.ipynb #055376ce
 import warnings
@@ -16,14 +19,16 @@ from functools import cache, lru_cache
 from itertools import product
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
-from sklearn.impute import KNNImputer
+from sklearn.metrics.pairwise import nan_euclidean_distances
 from sklearn.model_selection import KFold, ParameterGrid
 from sklearn.utils import Bunch
 
-from ..core import RBFKernel, roc_auc
+from ..core import RBFKernel, pr_auc, roc_auc
 from ..datasets import load_yeast_ppi, read_part
-from .rrsn_coauthors import draw_labelled, setting_grids
+from ..drawing import strongest_links
+from .rrsn_coauthors import draw_labelled, node_bootstrap, setting_grids
 from .rrsn_networks import AREAS, N_DRAWS, RATES, informative_sigma, link_area
 from okbook.rkhs import (
     EMKernelCompletion,
@@ -173,6 +178,56 @@ def fold_pairs(train, test, kind):
         return test[np.column_stack(np.triu_indices(len(test), 1))]
     return np.column_stack([np.repeat(test, len(train)), np.tile(train, len(test))])
 
+# %% ../../nbs/23_protein_interactions.ipynb #362358ec
+def impute_nearest(known, train, k=10):
+    """Fill holes from the nearest training nodes that have the value.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n, p)
+        Measurements; nan where there is none.
+    train : ndarray of int
+        The training nodes.
+    k : int, default=10
+        How many of them make a mean; fewer where fewer have the value.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+        The measurements, complete. A node without any measurement, or without a neighbour that has the value,
+        takes the mean of the training nodes.
+
+    Notes
+    -----
+    Distances whose relative difference is below 1e-10 are equal, and the order of the nodes decides: the tenth
+    neighbour must not depend on the processor. Derived in the lab :ref:`lab-rrsn-proteins`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.labs.rrsn_protein_interactions import impute_nearest
+    >>> known = np.array([[0.0, 1.0], [0.2, 3.0], [9.0, 9.0], [0.1, np.nan]])
+    >>> impute_nearest(known, [0, 1, 2], k=2)[3]
+    array([0.1, 2. ])
+    """
+    train = np.asarray(train)
+    distance = nan_euclidean_distances(known, known[train])
+    distance[np.isnan(distance)] = np.finfo(float).max
+    order = np.argsort(distance, axis=1, kind="stable")
+    distance = np.take_along_axis(distance, order, axis=1)
+    further = np.diff(distance, axis=1, prepend=0.0) > 1e-10 * distance
+    order = np.take_along_axis(order, np.lexsort((order, np.cumsum(further, axis=1))), axis=1)
+    complete, comparable = known.copy(), distance < np.finfo(float).max
+    for column in np.flatnonzero(np.isnan(known).any(axis=0)):
+        holes, values = np.isnan(known[:, column]), known[train, column]
+        near = values[order[holes]]
+        has = comparable[holes] & ~np.isnan(near)
+        taken = has & (np.cumsum(has, axis=1) <= k)
+        count = taken.sum(axis=1)
+        total = np.where(taken, near, 0.0).sum(axis=1)
+        complete[holes, column] = np.where(count > 0, total / np.maximum(count, 1), np.nanmean(values))
+    return complete
+
 # %% ../../nbs/23_protein_interactions.ipynb #605628c4
 @lru_cache(maxsize=8)
 def prepare(task, inputs, fold=None):
@@ -202,7 +257,7 @@ def prepare(task, inputs, fold=None):
     parts, grams = [], []
     for name in INPUTS[inputs]:
         known = task.blocks[name]
-        X = KNNImputer(n_neighbors=10).fit(known[train]).transform(known)
+        X = impute_nearest(known, train)
         parts.append(X)
         grams.append(RBFKernel(sigma=informative_sigma(X[train])).gram(X))
     return np.hstack(parts), np.mean(grams, axis=0)
@@ -556,7 +611,7 @@ BEYOND = Table(
     compute=compute_measure,
     datasets=["yeast_ppi"],
     slice=[
-        ("local unweighted, expression", "auc-pr one", 0),
+        ("metric, expression", "auc-pr one", 0),
         ("degree, expression", "auc-roc one", 0),
         ("RRSN, localisation", "auc-pr both", 0),
     ],
@@ -778,4 +833,313 @@ VARIATIONS = Table(
     units="area under the curve, in percent; number of folds",
     digits=1,
 )
-TABLES = [TABLE2, BEYOND, TABLE3, VARIATIONS]
+
+# %% ../../nbs/23_protein_interactions.ipynb #b3815aee
+NETWORK_FACTS = ("nodes", "links", "held")
+BLOCK_FACTS = ("variables", "nothing measured", "other cells missing", "half missing", "sigma")
+
+
+def compute_input(row, column, repeat, seed):
+    """Compute a cell of ``rrsn-table2-inputs``: what the data is like.
+
+    Parameters
+    ----------
+    row : str
+        ``"network"``, or a key of ``BLOCKS``.
+    column : str
+        Of the network: its numbers of nodes, of links and of held links. Of a block: how many variables it has; for
+        how many nodes nothing is measured; which percentage of the other nodes' values is missing; for which
+        percentage of the nodes half of the variables are missing, or more; the width of its Gaussian kernel.
+    repeat : int
+        Always 0.
+    seed : int
+        Not used: nothing is drawn.
+
+    Returns
+    -------
+    float
+        The value.
+    """
+    task = yeast_task()
+    if row == "network":
+        counts = (len(task.names), task.adjacency.sum() / 2, task.held.sum() / 2)
+        return float(dict(zip(NETWORK_FACTS, counts))[column])
+    known = task.blocks[row]
+    missing = np.isnan(known).mean(axis=1)
+    if column == "sigma":
+        return informative_sigma(impute_nearest(known, np.arange(len(known))))
+    facts = (known.shape[1], (missing == 1).sum(), 100 * missing[missing < 1].mean(), 100 * (missing >= 0.5).mean())
+    return float(dict(zip(BLOCK_FACTS, facts))[column])
+
+
+DATA = Table(
+    id="rrsn-table2-inputs",
+    rows=["network", *BLOCKS],
+    columns=[*NETWORK_FACTS, *BLOCK_FACTS],
+    repeats=1,
+    compute=compute_input,
+    datasets=["yeast_ppi"],
+    cells=[("network", column) for column in NETWORK_FACTS]
+    + [(row, column) for row in BLOCKS for column in BLOCK_FACTS],
+    slice=[("network", "links", 0), ("expression", "half missing", 0), ("expression", "sigma", 0)],
+    summary="protein interactions: the network, and what is measured of its proteins",
+    units="counts; percent; widths",
+    digits=1,
+)
+
+# %% ../../nbs/23_protein_interactions.ipynb #a120beed
+TAKEN = {
+    "em": (1, 0, 0, 1, 1),
+    "Pkernel": (1, 1, 1, 1, 1),
+    "local": (1, 1, 1, 1, 1),
+    "OK3+ET": (1, 1, 1, 1, 1),
+    "local unweighted": (1, 1, 1, 1, 1),
+}
+PARTS = ("measured pairs", "other pairs")
+BY_PR = "RRSN, chosen by Auc-pr"
+
+
+def resampled_areas(truth, scores, n_test, n_resamples=200, seed=0):
+    """Draw the test nodes again, and measure the area under the precision-recall curve each time.
+
+    Parameters
+    ----------
+    truth, scores : ndarray of shape (n_pairs,)
+        As from :func:`pair_values` for pairs of a test and a training node.
+    n_test : int
+        Number of test nodes.
+    n_resamples : int, default=200
+        How often they are drawn, with replacement.
+    seed : int, default=0
+        Seed.
+
+    Returns
+    -------
+    ndarray of shape (n_resamples,)
+        The areas (average precision).
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-rrsn-proteins`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.labs.rrsn_protein_interactions import resampled_areas
+    >>> resampled_areas(np.array([1, 0, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0]), n_test=2, n_resamples=3)
+    array([1., 1., 1.])
+    """
+    n_train = len(truth) // n_test
+    ends = np.repeat(np.arange(n_test), n_train), np.full(len(truth), n_test)
+    rng, resamples = np.random.default_rng(seed), np.ones((n_resamples, n_test + 1))
+    for times in resamples:
+        times[:-1] = np.bincount(rng.integers(n_test, size=n_test), minlength=n_test)
+    return node_bootstrap(truth > 0, scores, ends, resamples)
+
+
+@lru_cache(maxsize=64)
+def _explained(task, row, fold):
+    "All columns of a row of rrsn-table2-why, for one fold."
+    train, test = fold_nodes(task, fold)
+    missing = np.isnan(task.blocks["expression"]).mean(axis=1)
+    whole = (missing[fold_pairs(train, test, "one")] < 0.3).all(axis=1)
+    parts = dict(zip(PARTS, (whole, ~whole)))
+    if row == "pairs":
+        truth = task.adjacency[tuple(fold_pairs(train, test, "one").T)]
+        found = {f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()}
+        return found | {"share, measured pairs": 100 * whole.mean()}
+    if row == BY_PR:
+        model = clone(METHODS["RRSN"].estimator).set_params(criterion="pr_auc")
+        model.fit(prepare(task, "expression", fold)[1], task.adjacency[np.ix_(train, train)], train)
+    else:
+        model = fit_method(task, row, "expression", fold, TAKEN[row][fold] if row in TAKEN else None)[0]
+    truth, scores, _ = pair_values(task, model, fold, "one")
+    seen = {"": (truth, scores)} | {f", {name}": (truth[part], scores[part]) for name, part in parts.items()}
+    if row.startswith("local"):
+        ranks = rankdata(scores.reshape(len(test), len(train)), axis=0).ravel()
+        seen[", ranks within each machine"] = (truth, ranks)
+    found = {area + name: 100 * AREAS[area](*pair) for (name, pair), area in product(seen.items(), AREAS)}
+    found["auc-pr, straight lines"] = 100 * pr_auc(truth, scores, trapezoid=True)
+    areas = resampled_areas(truth, scores, len(test), seed=fold)
+    found |= dict(zip(("auc-pr, low", "auc-pr, high"), 100 * np.quantile(areas, [0.025, 0.975])))
+    return found | {key: model.best_params_[key] for key in ("lam1", "beta") if row.startswith("RRSN")}
+
+
+def why_columns(row):
+    """List the columns of a row of ``rrsn-table2-why``.
+
+    Parameters
+    ----------
+    row : str
+        One of its rows.
+
+    Returns
+    -------
+    list of str
+        The columns that are measured for it.
+    """
+    if row == "pairs":
+        return [*(f"density, {name}" for name in PARTS), "share, measured pairs"]
+    columns = [*AREAS, *(f"{area}, {name}" for name in PARTS for area in AREAS)]
+    columns += ["auc-pr, straight lines", "auc-pr, low", "auc-pr, high"]
+    if row.startswith("local"):
+        columns += [f"{area}, ranks within each machine" for area in AREAS]
+    return columns + (["lam1", "beta"] if row.startswith("RRSN") else [])
+
+
+def compute_why(row, column, repeat, seed):
+    """Compute a cell of ``rrsn-table2-why``: expression, pairs of a test and a training node.
+
+    Parameters
+    ----------
+    row : str
+        A method; ``"RRSN, chosen by Auc-pr"``, whose search maximises the other area; or ``"pairs"``, the truth itself.
+    column : str
+        One of :func:`why_columns`: areas over all pairs, over pairs of two nodes of which at most three tenths of the
+        expression is missing ("measured pairs") and over the others; with the scores replaced by the
+        ranks within each machine of a local model; by straight lines; the ends of the middle 95 % over resampled test
+        nodes; densities; the parameters chosen.
+    repeat : int
+        The fold.
+    seed : int
+        Not used: folds must be shared by the methods that are compared.
+
+    Returns
+    -------
+    float
+        The value; areas, densities and shares in percent.
+    """
+    return float(_explained(yeast_task(), row, repeat)[column])
+
+
+WHY_ROWS = ["pairs", *PRINTED, "local unweighted", "degree", BY_PR]
+WHY = Table(
+    id="rrsn-table2-why",
+    rows=WHY_ROWS,
+    columns=list(dict.fromkeys(column for row in WHY_ROWS for column in why_columns(row))),
+    repeats=N_FOLDS,
+    compute=compute_why,
+    datasets=["yeast_ppi"],
+    cells=[(row, column) for row in WHY_ROWS for column in why_columns(row)],
+    slice=[
+        ("pairs", "density, measured pairs", 0),
+        ("RRSN", "auc-pr, measured pairs", 0),
+        ("degree", "auc-pr, low", 0),
+    ],
+    summary="protein interactions, supervised: experiments on the differences from the source",
+    units="percent; parameters",
+    digits=1,
+)
+
+# %% ../../nbs/23_protein_interactions.ipynb #89b298e8
+FINDER, N_BEST, TOPS = "RRSN", 20, (25, 100, 1000)
+
+
+def link_candidates(task):
+    """Say which pairs of nodes are ranked as new links: those without a link whose nodes are in different folds.
+
+    Parameters
+    ----------
+    task : LinkTask
+        The network.
+
+    Returns
+    -------
+    ndarray of bool of shape (n, n)
+        The pairs.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-rrsn-proteins`.
+    """
+    candidates = task.adjacency == 0
+    for fold in range(N_FOLDS):
+        test = fold_nodes(task, fold)[1]
+        candidates[np.ix_(test, test)] = False
+    return candidates
+
+
+@lru_cache(maxsize=1)
+def best_new_links(task, name):
+    """Rank the candidates for new links, with all inputs.
+
+    Parameters
+    ----------
+    task : LinkTask
+        The network.
+    name : str
+        A key of ``METHODS``.
+
+    Returns
+    -------
+    ndarray of int of shape (1000, 2)
+        The pairs of :func:`link_candidates` with the smallest product of their two ranks, the best first.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-rrsn-proteins`.
+    """
+    ranks = np.ones(task.adjacency.shape)
+    for fold in range(N_FOLDS):
+        train, test = fold_nodes(task, fold)
+        truth, scores, _ = pair_values(task, fit_method(task, name, "all", fold)[0], fold, "one")
+        order = np.argsort(np.where(truth > 0, np.inf, -scores), kind="stable")
+        place = np.empty(len(order))
+        place[order] = np.arange(1, len(order) + 1)
+        at = tuple(fold_pairs(train, test, "one").T)
+        ranks[at] *= place
+        ranks[at[::-1]] *= place
+    return strongest_links(-ranks, link_candidates(task), max(TOPS))
+
+
+def compute_new_link(row, column, repeat, seed):
+    """Compute a cell of ``rrsn-table2-new-links``.
+
+    Parameters
+    ----------
+    row : str
+        A place in the list of :func:`best_new_links`, from ``"1"``; or ``"all"``.
+    column : str
+        Of a place: the numbers of the two proteins (``"first"``, ``"second"``, from 0), whether the pair is ``"held"``,
+        and how many partners they have in ``"common"``. Of all: ``"hits 100"``, how many of the first hundred
+        are held; the numbers of ``"candidates"`` and of ``"held candidates"``.
+    repeat : int
+        Always 0.
+    seed : int
+        Not used: nothing is drawn.
+
+    Returns
+    -------
+    float
+        The value.
+    """
+    task = yeast_task()
+    if column.endswith("candidates"):
+        return float((link_candidates(task) * (task.held if column.startswith("held") else 1.0)).sum() / 2)
+    links = best_new_links(task, FINDER)
+    if column.startswith("hits"):
+        return float(task.held[tuple(links[: int(column.split()[1])].T)].sum())
+    a, b = links[int(row) - 1]
+    common = task.adjacency[a] @ task.adjacency[b]
+    return float({"first": a, "second": b, "held": task.held[a, b], "common": common}[column])
+
+
+_PLACES = [str(place) for place in range(1, N_BEST + 1)]
+_COUNTS, _OF_A_LINK = (
+    [*(f"hits {k}" for k in TOPS), "candidates", "held candidates"],
+    ["first", "second", "held", "common"],
+)
+NEW_LINKS = Table(
+    id="rrsn-table2-new-links",
+    rows=["all", *_PLACES],
+    columns=[*_COUNTS, *_OF_A_LINK],
+    repeats=1,
+    compute=compute_new_link,
+    datasets=["yeast_ppi"],
+    cells=[("all", column) for column in _COUNTS] + [(place, column) for place in _PLACES for column in _OF_A_LINK],
+    slice=[("all", "candidates", 0), ("all", "held candidates", 0)],
+    summary="protein interactions: the best new links of RRSN on all inputs, and whether they are held",
+    units="counts; numbers of proteins",
+    digits=0,
+)
+TABLES = [TABLE2, BEYOND, TABLE3, VARIATIONS, DATA, WHY, NEW_LINKS]
