@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['C_GRID', 'DATASETS', 'TABLE', 'SPLITS', 'WORLDS', 'ALARMS', 'WIDE', 'VARIANTS', 'QUICK', 'WHY', 'BOX', 'TABLES',
            'load_task', 'parts', 'majority_vote', 'run_protocol', 'compute_cell', 'paired_tests', 'share_of_alarms',
-           'compute_alarms', 'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'measure_box',
-           'compute_box']
+           'compute_alarms', 'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'contradicted',
+           'measure_box', 'compute_box']
 
 # %% ../../nbs/31_uci.ipynb #5707f299
 from functools import lru_cache
@@ -472,6 +472,37 @@ WHY = Table(
 )
 
 # %% ../../nbs/31_uci.ipynb #f27b4811
+def contradicted(K, y, n_trees):
+    """Count the examples that share all leaves with an example of another class.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        In how many trees two examples share a leaf.
+    y : ndarray of shape (n,)
+        The classes.
+    n_trees : int
+        The number of trees.
+
+    Returns
+    -------
+    int
+        The number of such examples, which no hyperplane of the leaf space can all have on the right side.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-forest-uci`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.labs.forest_uci import contradicted
+    >>> contradicted(np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 2.0]]), np.array([0, 1, 1]), n_trees=2)
+    2
+    """
+    return int(((K > n_trees - 0.5) & (y[:, None] != y)).any(axis=1).sum())
+
+
 @lru_cache(maxsize=24)
 def measure_box(name, repeat):
     """Measure what the upper bound C does to the machines of the protocol, and what a choice among them is made by.
@@ -500,10 +531,9 @@ def measure_box(name, repeat):
     for C in (C_GRID[0], C_GRID[-1]):
         alpha = np.abs(SVC(C=C, kernel="precomputed", cache_size=500).fit(K, learn).dual_coef_)
         found[f"at the bound, C = {C}"] = float((alpha > C * (1 - 1e-6)).sum())
-    contradicted = ((K > 300 - 0.5) & (learn[:, None] != learn)).any(axis=1)
     return found | {
         "largest dual variable": float(alpha.max()),
-        "contradicted": float(contradicted.sum()),
+        "contradicted": float(contradicted(K, learn, 300)),
         "validation, unseen": float(machine_accuracies(judging, X, y, at["fit"], at["held"], [1])[0]),
         "validation, seen": float(machine_accuracies(final, X, y, at["fit"], at["held"], [1])[0]),
     }
