@@ -261,10 +261,10 @@ def test_the_trap():
     assert found["folds"][trapped].mean() > 0.9
     for method, density in product(lab.METHODS, lab.DENSITIES):  # the searches are those of the tables
         any_pair = taken(lab.CHOICES, f"{method} {density}", "any")
-        np.testing.assert_allclose(any_pair, taken(lab.TABLE, method, f"auc-roc {density} 5"), rtol=1e-6)
+        np.testing.assert_allclose(any_pair, taken(lab.TABLE, method, f"auc-roc {density} 5"), rtol=1e-3)
         for kind in lab.KINDS:
             areas = taken(lab.PAIRS, f"{method}, {kind}", f"auc-roc {density} 5")
-            np.testing.assert_allclose(taken(lab.CHOICES, f"{method} {density}", kind), areas, rtol=1e-6)
+            np.testing.assert_allclose(taken(lab.CHOICES, f"{method} {density}", kind), areas, rtol=1e-3)
 
 
 def test_what_the_mean_does():
@@ -275,7 +275,7 @@ def test_what_the_mean_does():
         share = taken(lab.MEAN, row, "share").mean()
         assert 0.15 < share < 0.3 if row.endswith(" 5") else share < 0.05
         area = taken(lab.TABLE, "supervised", f"auc-roc {row}")
-        np.testing.assert_allclose(taken(lab.MEAN, row, "all"), area, rtol=1e-6)
+        np.testing.assert_allclose(taken(lab.MEAN, row, "all"), area, rtol=1e-3)
         if row.endswith(" 5"):
             assert lab.sign_flip_test(dropped[row]) < 0.05
             assert taken(lab.MEAN, row, "middle").mean() < 0.62 < taken(lab.MEAN, row, "last").mean() - 0.1
