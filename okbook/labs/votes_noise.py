@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['TIMES', 'TABLE', 'N_EXAMPLES', 'SIZE', 'PRUNING', 'ROUNDS', 'LAST', 'SHIFTS', 'FALSE_WEIGHTS', 'MOVED', 'FALSE',
-           'TESTS', 'ATTRIBUTE_SETS', 'TERMS', 'ATTRIBUTES', 'MARGIN_SETS', 'MARGINS', 'TABLES', 'LEVEL',
-           'false_weight', 'repeated_labels', 'compute_false', 'count_tests', 'numbers_of_attributes', 'vote_terms',
-           'run_attributes', 'compute_attributes', 'run_margins', 'compute_margins', 'compare_ranks', 'holm', 'judge',
-           'chain', 'conclude', 'slope_per_doubling']
+           'TESTS', 'ATTRIBUTE_SETS', 'TERMS', 'ATTRIBUTES', 'MARGIN_SETS', 'MARGINS', 'PURE_VOTES', 'PURE', 'PRUNED',
+           'FAMILIES', 'DIVERSE_SETS', 'DIVERSITY', 'TABLES', 'LEVEL', 'false_weight', 'repeated_labels',
+           'compute_false', 'count_tests', 'numbers_of_attributes', 'vote_terms', 'run_attributes',
+           'compute_attributes', 'run_margins', 'compute_margins', 'run_pure', 'compute_pure', 'run_diversity',
+           'compute_diversity', 'compare_ranks', 'holm', 'judge', 'chain', 'conclude', 'slope_per_doubling']
 
 # %% ../../nbs/51_noise.ipynb #n8000003
 from dataclasses import dataclass, field
@@ -17,10 +18,19 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import f as fisher
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from ..datasets import REGISTRY, UCI, read_part
-from ..ensembles import AdaBoost, Bagging, RandomizedTreeClassifier, max_margin_weights, vote_margins
+from okbook.ensembles import (
+    AdaBoost,
+    Bagging,
+    RandomizedTreeClassifier,
+    kappa_error,
+    margins,
+    max_margin_weights,
+    vote_margins,
+)
 from okbook.labs.votes_noise_protocol import (
     COLUMNS,
     COUNTED,
@@ -460,7 +470,162 @@ MARGINS = Table(
     summary="chapter 05: AdaBoost's weights against those of the largest margin",
     units="margin, error or part",
 )
-TABLES = [TABLE, SIZE, PRUNING, FALSE, TESTS, ATTRIBUTES, MARGINS]
+
+# %% ../../nbs/51_noise.ipynb #625a4bfe
+_PURE = {"one perfect tree": {}, "100, one of the 20 best tests": {"n_best": 20}}
+_PURE |= {
+    "100, the best test on 8 of 64 pixels": {"max_features": 8},
+    "100, the best test on one pixel": {"max_features": 1},
+}
+PURE_VOTES = {"AdaBoost, 200 trees of depth 3": AdaBoost(RandomizedTreeClassifier(max_depth=3), n_estimators=200)}
+PURE_VOTES |= {
+    name: Bagging(RandomizedTreeClassifier(**options), 100 if options else 1, bootstrap=False)
+    for name, options in _PURE.items()
+}
+
+
+@cache
+def run_pure(row, split):
+    """Let trees vote that are grown to the end, on odd and even digits, and AdaBoost beside them.
+
+    Parameters
+    ----------
+    row : str
+        A key of ``PURE_VOTES``.
+    split : int
+        State of the random numbers of the halves and of the learner.
+
+    Returns
+    -------
+    dict of str to float
+        The ``"smallest margin"`` of a training example, the test ``"error"`` and the ``"mean margin"`` of a test
+        example.
+
+    Notes
+    -----
+    Margins are those of eq-margin-def. Derived in the lab :ref:`lab-votes-noise`.
+    """
+    X, y = _embedded_digits()
+    halves = train_test_split(X, y % 2, test_size=0.5, random_state=split, stratify=y % 2)
+    train, test, y_train, y_test = halves
+    model = clone(PURE_VOTES[row]).set_params(random_state=split).fit(train, y_train)
+    return {
+        "smallest margin": float(margins(model, train, y_train).min()),
+        "error": float(np.mean(model.predict(test) != y_test)),
+        "mean margin": float(margins(model, test, y_test).mean()),
+    }
+
+
+def compute_pure(row, column, repeat, seed):
+    """Compute a cell of ``votes-pure``.
+
+    Parameters
+    ----------
+    row : str
+        A key of ``PURE_VOTES``.
+    column : str
+        A quantity of :func:`run_pure`.
+    repeat : int
+        The split.
+    seed : int
+        Not used: all votes must meet the same halves.
+
+    Returns
+    -------
+    float
+        A margin or an error.
+    """
+    return run_pure(row, repeat)[column]
+
+
+PURE = Table(
+    id="votes-pure",
+    rows=list(PURE_VOTES),
+    columns=["smallest margin", "error", "mean margin"],
+    repeats=10,
+    compute=compute_pure,
+    datasets=["digits"],
+    slice=[("one perfect tree", "smallest margin", 0)],
+    summary="chapter 05: votes of trees without training errors",
+    units="margin or error",
+)
+
+# %% ../../nbs/51_noise.ipynb #f799ce89
+PRUNED = RandomizedTreeClassifier(confidence=0.25, min_samples_leaf=2)
+FAMILIES = {
+    "bagging": Bagging(PRUNED, n_estimators=51),
+    "AdaBoost": AdaBoost(PRUNED, n_estimators=51),
+    "stochastic": Bagging(clone(PRUNED).set_params(n_best=20), n_estimators=51, bootstrap=False),
+}
+DIVERSE_SETS = ("ten digits", "tumours")
+
+
+@cache
+def run_diversity(row, dataset, split):
+    """Measure the diversity and the errors of a family of 51 trees on test examples.
+
+    Parameters
+    ----------
+    row : {"bagging", "AdaBoost", "stochastic"}
+        The family.
+    dataset : {"ten digits", "tumours"}
+        The examples.
+    split : int
+        State of the random numbers of the halves and of the learner.
+
+    Returns
+    -------
+    dict of str to float
+        Over the pairs of trees the mean ``"kappa"`` (eq-margin-kappa); the ``"mean error"`` and the ``"largest error"``
+        of a tree; the error of the ``"vote"``.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-votes-noise`.
+    """
+    X, y = _embedded_digits() if dataset == "ten digits" else load_task("wdbc")
+    train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=split)
+    model = clone(FAMILIES[row]).set_params(random_state=split).fit(train, y_train)
+    cloud = kappa_error(model.hypotheses(test), y_test)
+    errors = {"mean error": cloud.errors.mean(), "largest error": cloud.errors.max()}
+    return {"kappa": cloud.kappa.mean(), **errors, "vote": np.mean(model.predict(test) != y_test)}
+
+
+def compute_diversity(row, column, repeat, seed):
+    """Compute a cell of ``votes-diversity``.
+
+    Parameters
+    ----------
+    row : str
+        A key of ``FAMILIES``.
+    column : str
+        One of ``DIVERSE_SETS`` and a quantity of :func:`run_diversity`, joined by ``": "``.
+    repeat : int
+        The split.
+    seed : int
+        Not used: all families must meet the same halves.
+
+    Returns
+    -------
+    float
+        A kappa or an error.
+    """
+    dataset, quantity = column.split(": ")
+    return run_diversity(row, dataset, repeat)[quantity]
+
+
+DIVERSITY = Table(
+    id="votes-diversity",
+    rows=list(FAMILIES),
+    columns=[f"{name}: {what}" for name in DIVERSE_SETS for what in ("kappa", "mean error", "largest error", "vote")],
+    repeats=10,
+    compute=compute_diversity,
+    datasets=["wdbc", "digits"],
+    slice=[("bagging", "tumours: mean error", 0)],
+    summary="chapter 05: kappa and errors of three families of trees",
+    units="kappa or error",
+)
+TABLES = [TABLE, SIZE, PRUNING, FALSE, TESTS, ATTRIBUTES, MARGINS, PURE, DIVERSITY]
 
 # %% ../../nbs/51_noise.ipynb #n8000013
 def compare_ranks(errors):
