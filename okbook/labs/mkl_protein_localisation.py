@@ -867,14 +867,14 @@ WEIGHTS = _beside(
     "weights",
     _crossed(CERTIFIED[:4], SETS, KERNELS),
     10,
-    [("R2 certified", "psortpos: x, whole", 0)],
+    [("R1 certified", "psortpos: x..x, whole", 0)],  # a zero: other weights are known to the gap only
     "shares of the kernels in the sum of weights",
 )
 TRACE = _beside(
     "trace",
     _crossed(CERTIFIED[:3], ["psortpos"], STEPS, KERNELS),
     1,
-    [("R1 certified", "psortpos: 10^-2.0: x, whole", 0)],
+    [("R1 certified", "psortpos: 10^-2.0: x..x, whole", 0)],
     "weights of the kernels along the path of lam, first trial on psortPos",
 )
 
