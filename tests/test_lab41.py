@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from page_text import shown
+from scipy.stats import t as student
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from okbook.core import is_psd, macro_f1
 from okbook.labs import mkl_protein_localisation as lab
-from okbook.mkl import standardize_gram
+from okbook.mkl import make_regularizer, standardize_gram
 from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
@@ -215,3 +217,140 @@ def test_what_the_page_says():
             ]
             assert abs(by_gap[0] - by_gap[1]) < 1
         assert mean("uniform", f"{dataset} score") < mean("R2Q certified", f"{dataset} score")
+
+
+@pytest.fixture(scope="module")
+def page():
+    "The text of the page, from the stored tables."
+    return shown("41_protein_localisation", vars(lab))
+
+
+def stored(table):
+    "Stored values by row and column, in the order of the repeats."
+    found = {}
+    for (row, column, _), (value, _) in sorted(read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]):
+        found.setdefault((row, column), []).append(value)
+    assert found.keys() == {(key.row, key.column) for key in table.keys()}
+    return {where: np.array(values) for where, values in found.items()}
+
+
+def corrected(values, ratio):
+    "Mean, half of the corrected 95 % interval and its p, after Nadeau and Bengio."
+    scale = np.sqrt((1 / len(values) + ratio) * np.var(values, ddof=1))
+    freedom = len(values) - 1
+    return np.mean(values), student.ppf(0.975, freedom) * scale, 2 * student.sf(abs(np.mean(values)) / scale, freedom)
+
+
+def test_descend_is_the_printed_update(task):
+    "eq-mklsolve-sgd, one step at a time in plain Python."
+    at = lab.parts(task.y, 0)
+    problem = lab.prepare(task, at, 0)[0]["train"]
+    term, lam, lengths = make_regularizer("l1", problem.correlations_), 0.05, 1 / np.sqrt(np.arange(1.0, 200))
+    mu = [0.0] * problem.n_kernels
+    for length, q in zip(lengths, np.random.default_rng(7).integers(0, problem.n_pairs, len(lengths))):
+        z, t = problem.Z[q].astype(float), float(problem.t[q])
+        short = t * sum(m * x for m, x in zip(mu, z)) < 1
+        mu = [max(0.0, m - length * (lam / 2 - (t * x if short else 0.0))) for m, x in zip(mu, z)]
+    np.testing.assert_allclose(lab.descend(problem, term, lam, lengths, 7), mu, rtol=1e-4, atol=1e-6)
+
+
+def test_steps_of_a_trial(small):
+    found = lab.run_steps.__wrapped__(0, n_steps=300)
+    assert found.keys() == lab.STEP_LAMS.keys()
+    for measured in found.values():
+        assert {f"{rule}: {what}" for rule in lab.STEP_RULES for what in ("kernels", "excess")} < measured.keys()
+        assert all(measured[f"{rule}: excess"] > -0.02 for rule in lab.STEP_RULES)  # no objective is below the least
+        assert 0 < measured["optimum"] <= 69
+
+
+def test_what_the_page_says_of_steps(page):
+    found = stored(lab.STEPS_TABLE)
+    more = np.array([
+        [found[f"{rule}: kernels", step] - found["optimum", step] for step in lab.STEP_LAMS] for rule in lab.STEP_RULES
+    ])  # fmt: skip
+    word = "has more kernels" if more.min() > 0 else "does not always have more kernels"
+    assert f"the gradient {word} than the optimum, in all {more[0].size} runs of each rule by {more.min():+.0f}" in page
+    differ = [corrected(one, 0.25) for one in more[0] - more[1]]
+    said = ", ".join(f"{mean:+.1f} ± {half:.1f}" for mean, half, _ in differ)
+    assert f"the first less the second, by {said} (corrected" in page
+    sure = sum(p < 0.05 for _, _, p in differ)
+    how_many = {3: "at all three values", 0: "at none of the values"}.get(sure, f"at {sure} of three values")
+    assert f"beyond chance {how_many} of" in page
+
+
+def test_conclusions_are_those_of_the_stored_numbers(page):
+    "The last section: numbers of kernels, their scatter, and gains against the plain sum, read from ours.csv."
+    main, why = stored(lab.TABLE), stored(lab.WHY)
+    sparse = ("R1", "R2Q", "R1Q")
+    for suffix in (" certified", ""):
+        means = [", ".join(f"{main[r + suffix, f'{d} kernels'].mean():.0f}" for r in sparse) for d in lab.SETS]
+        assert all(mean in page for mean in means)
+    own = np.mean([main[f"{row} certified", f"{d} kernels"].std(ddof=1) for d in lab.SETS for row in sparse])
+    paper = read_paper(TABLES / "mkl-table1")
+    printed = np.mean([paper[row, f"{d} kernels"][1] for d in lab.SETS for row in sparse])
+    assert own < printed / 3 and f"Those at the optimum are {own:.0f}, and" in page
+    assert f"standard deviations are {printed:.0f} kernels in the mean" in page
+    for row in sparse:
+        assert np.mean(why[row, "psortpos: ten times"] - why[row, "psortpos: optimum"]) > 20
+    tests = [
+        corrected(main[f"{row} certified", f"{d} score"] - main["uniform", f"{d} score"], 0.25)
+        for row in lab.REGULARIZERS
+        for d in lab.DATASETS
+    ]
+    sure = sum(p < 0.05 and mean > 0 for mean, _, p in tests)
+    assert f"{sure} of\nthe {len(tests)} single gains" in page
+    gains = [
+        np.mean([main[f"{row} certified", f"{d} score"] - main["uniform", f"{d} score"] for d in lab.SETS])
+        for row in lab.REGULARIZERS
+    ]
+    assert min(gains) > np.ptp(gains) and f"gain {', '.join(f'{gain:+.1f}' for gain in gains)} points" in page
+
+
+# Kernels of which half are noise
+
+
+def test_doubles_are_the_same_values_dealt_out_anew():
+    X = np.random.default_rng(0).normal(size=(30, 6))
+    both, kernels = lab.with_noise(X, 3, np.random.default_rng(1))
+    assert both.shape == (30, 12) and [columns for _, columns in kernels] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7, 8],
+        [9, 10, 11],
+    ]
+    np.testing.assert_allclose(both[:, :6], (X - X.mean(axis=0)) / X.std(axis=0))
+    for start in (0, 3):
+        rows, doubles = (sorted(map(tuple, both[:, first : first + 3])) for first in (start, start + 6))
+        assert rows == doubles  # whole rows of a block move together
+        assert not np.array_equal(both[:, start], both[:, start + 6])
+
+
+def test_rivals_count_what_they_use():
+    found = lab.run_rival("wine", "uniform", 0, n=60)
+    assert found["kernels"] == 26 and found["noise"] == 13 and 50 < found["accuracy"] <= 100
+    assert lab.run_rival("wine", "best kernel", 0, n=60)["kernels"] == 1
+    losses, worthless = lab.noise_path("l2", 0, n=60)
+    assert len(losses) == len(worthless) > 5 and losses[0] > losses[-1] and worthless.max() <= 30
+
+
+def test_what_the_page_on_machines_says():
+    text = shown(
+        "04_mkl_2_machines", {"NAMES": lab.TERMS}, lambda source: "rivals" in source or "lab.NOISY_SETS" in source
+    )
+    found = stored(lab.RIVALS_TABLE)
+    free, fee = ("l2", "l2-corr"), ("l1", "l1-corr", "sparse-corr")
+    for draw in range(lab.RIVALS_TABLE.repeats):
+        first = {name: found[name, "path: start"][draw] for name in lab.TERMS}
+        assert min(first[name] for name in free) > max(first[name] for name in fee)
+    accuracy = {
+        row: np.mean([found[row, f"{name}: accuracy"] for name in lab.NOISY_SETS], axis=0) for row in lab.RIVALS
+    }
+    learnt = [row for row in lab.RIVALS if row not in ("uniform", "best kernel")]
+    tests = [corrected(accuracy[row] - accuracy["uniform"], 1.0) for row in learnt]
+    assert f"{sum(p < 0.05 for _, _, p in tests)} of {len(tests)} differences are beyond chance" in text
+    apart = sum(
+        corrected(accuracy[name] - accuracy["sparse-corr"], 1.0)[2] < 0.05
+        for name in lab.TERMS
+        if name != "sparse-corr"
+    )
+    assert f"{f'{apart} of' if apart else 'none of'} the four others can be told apart" in text

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from IPython.display import Markdown
+from page_text import shown
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
+from scipy.stats import t as student
 from sklearn.metrics import accuracy_score
 
+from okbook import ensembles
 from okbook.datasets import load_uci
 from okbook.labs import votes_noise as lab
 from okbook.labs import votes_noise_protocol as protocol
@@ -207,7 +211,7 @@ def test_what_needs_no_file_agrees():
 
 
 def test_keys_come_repetition_by_repetition():
-    for table in lab.TABLES:
+    for table in (lab.TABLE, lab.SIZE, lab.PRUNING):
         keys = table.keys()
         assert all(one.repeat // 10 <= other.repeat // 10 for one, other in pairwise(keys))
         assert len(keys) == len(set(keys))
@@ -224,8 +228,230 @@ def test_sizes_are_smaller_than_the_training_parts(require_dataset):
         assert sizes and max(sizes) < len(train) and abs(len(train) - 0.9 * lab.N_EXAMPLES[row]) < 2
 
 
+@pytest.fixture(scope="module")
+def page():
+    "The text of the page: the names of its cells, and what they show, from the stored tables."
+    return shown("51_noise", vars(lab))
+
+
+def stored(table):
+    "Stored values by row and column, in the order of the repeats."
+    found = {}
+    for (row, column, _), (value, _) in sorted(read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]):
+        found.setdefault((row, column), []).append(value)
+    assert found.keys() == {(key.row, key.column) for key in table.keys()}
+    return {where: np.array(values) for where, values in found.items()}
+
+
+def signed_rank(differences):
+    "Wilcoxon's p over the sets, and the sign of the sum of signed ranks."
+    ranks = rankdata(np.abs(differences))
+    return wilcoxon(differences, zero_method="zsplit").pvalue, np.sign(ranks @ np.sign(differences))
+
+
+def told_verdicts(pairs, errors):
+    "Verdict of each claim that the first of two methods errs less: Holm's correction by hand."
+    found = {pair: signed_rank(errors[pair[0]] - errors[pair[1]]) for pair in pairs}
+    worst, verdicts = 0.0, {}
+    for place, pair in enumerate(sorted(found, key=lambda pair: found[pair][0])):
+        worst = max(worst, (len(pairs) - place) * found[pair][0])
+        sign = {-1: "supported", 1: "contradicted", 0: "not supported"}[int(found[pair][1])]
+        verdicts[pair] = sign if worst < 0.05 else "not supported"
+    return verdicts
+
+
+def test_verdicts_of_the_page_are_those_of_the_stored_numbers(page):
+    "Read independently from ours.csv: the claims of the lecture at each level of noise, and the chain as a whole."
+    found = stored(lab.TABLE)
+    for noise in protocol.NOISE:
+        errors = {m: np.array([found[row, f"{m}, {noise} %"].mean() for row in lab.DATASETS]) for m in lab.METHODS}
+        order = ("bagging", "stochastic", "AdaBoost") if noise else ("AdaBoost", "stochastic", "bagging")
+        verdicts = told_verdicts([(order[0], order[1]), (order[0], order[2]), (order[1], order[2])], errors)
+        for (better, worse), verdict in verdicts.items():
+            line = next(
+                x for x in page.splitlines() if x.startswith(f"| {noise} % | {better} > {worse} | ") and "." in x
+            )
+            assert line.endswith(f" {verdict} |"), line
+        whole = (
+            "contradicted"
+            if "contradicted" in verdicts.values()
+            else "supported"
+            if set(verdicts.values()) == {"supported"}
+            else "not supported"
+        )
+        assert f"at {noise} % false labels *{' > '.join(order)}* is **{whole}**" in page
+        if noise == 0:
+            assert {"supported": "the order of three stands", "not supported": "no order of three is shown"}.get(
+                whole, "the order of three is contradicted"
+            ) in page
+
+
+def test_first_look_is_the_first_repetition(page):
+    found = stored(lab.TABLE)
+    for noise in protocol.NOISE:
+        rows = [row for row in lab.DATASETS if row != "Spambase" or noise in (0, 20)]
+        errors = {m: np.array([found[row, f"{m}, {noise} %"][:10].mean() for row in rows]) for m in lab.METHODS}
+        order = ("bagging", "stochastic", "AdaBoost") if noise else ("AdaBoost", "stochastic", "bagging")
+        verdicts = told_verdicts([(order[0], order[1]), (order[0], order[2]), (order[1], order[2])], errors)
+        section = page[page.index("p, Holm: first repetition") :]
+        for (better, worse), verdict in verdicts.items():
+            line = next(x for x in section.splitlines() if x.startswith(f"| {noise} % | {better} > {worse} | "))
+            assert line.split(" | ")[3] == verdict, line
+
+
+def corrected(values, ratio):
+    "Mean, half of the corrected 95 % interval and its p, after Nadeau and Bengio."
+    values = np.asarray(values, float)
+    scale = np.sqrt((1 / len(values) + ratio) * values.var(ddof=1))
+    return (
+        values.mean(),
+        student.ppf(0.975, len(values) - 1) * scale,
+        2 * student.sf(abs(values.mean()) / scale, len(values) - 1),
+    )
+
+
+def test_what_the_page_says_of_false_labels(page):
+    "Weights of false labels and how far they carry: read from ours.csv, tested by hand."
+    found = stored(lab.FALSE)
+    more = 0
+    for percent in (5, 10, 20):
+        share = found["AdaBoost", f"weight, {percent} %"]
+        mean, half, p = corrected(share - percent / 100, 1 / 9)
+        more += mean > 0 and p < 0.05
+        twice = np.sum(share > 2 * percent / 100)
+        said = f"{100 * share.mean():.0f} ± {100 * half:.0f} % of the weight where {percent} % are false"
+        assert f"{said} (more than twice their part in {twice} folds)" in page
+    assert {3: "At each level that is more, beyond chance,", 0: "At no level is that shown to be more"}.get(
+        more, "that is more, beyond chance,"
+    ) in page
+    near = {method: found[method, "moved 0.1"] for method in lab.METHODS}
+    order = sorted(near, key=lambda method: near[method].mean())
+    p = np.array([corrected(near[high] - near[low], 1 / 9)[2] for low, high in zip(order, order[1:])])
+    holm, worst = np.empty(3), 0.0
+    for place, which in enumerate(np.argsort(p, kind="stable")):
+        worst = max(worst, (3 - place) * p[which])
+        holm[which] = worst
+    chain = order[0] + "".join((" < " if h < 0.05 else " ≈ ") + name for h, name in zip(holm, order[1:]))
+    assert f"**{chain}**" in page
+
+
+def test_false_weights_against_scikit_learns_weights():
+    "The share at round t is that of the weights which t rounds leave, computed by a loop over the examples."
+    X, y = protocol.load_task("wdbc")
+    train, _ = protocol.fold(y, 3)
+    labels = protocol.with_noise(y[train], 10)
+    shares = lab.false_weight(3, 10)
+    machine = protocol.learner("AdaBoost", seed=3).set_params(n_estimators=4).fit(X[train], labels)
+    weight = np.full(len(train), 1 / len(train))
+    assert shares[0] == pytest.approx(weight[labels != y[train]].sum())
+    for t, hypothesis in enumerate(machine.estimators_):
+        wrong = machine.classes_[hypothesis.predict(X[train])] != labels
+        error = weight[wrong].sum()
+        weight = np.where(wrong, weight / (2 * error), weight / (2 * (1 - error)))
+        assert shares[t + 1] == pytest.approx(weight[labels != y[train]].sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", lab.METHODS)
+def test_repeated_labels_by_hand(method):
+    X, y = protocol.load_task("wdbc")
+    train, _ = protocol.fold(y, 1)
+    labels = protocol.with_noise(y[train], 20)
+    machine = protocol.learner(method, seed=1)
+    machine = (machine if method == "tree" else machine.set_params(n_estimators=60)).fit(X[train], labels)
+    n_false = round(0.2 * len(train))  # the first ones
+    assert lab.repeated_labels(method, 1)[0] == pytest.approx(
+        np.mean(machine.predict(X[train[:n_false]]) == 1 - y[train[:n_false]])
+    )
+    assert len(lab.repeated_labels(method, 1)) == len(lab.SHIFTS)
+
+
+# The tables of the chapter
+
+
+def test_numbers_of_tests_are_those_of_the_data():
+    found = stored(lab.TESTS)
+    X = protocol.load_task("wdbc")[0]
+    assert found["Wdbc", "different tests"] == [sum(len(set(column)) - 1 for column in X.T)]
+    assert found["Vote", "different tests"] == [32]  # sixteen questions; with nay, neither and yea, two tests each
+
+
+def test_vote_terms():
+    rng = np.random.default_rng(0)
+    answers, codes = rng.integers(0, 3, (7, 40)), rng.integers(0, 3, 40)
+    shares = np.stack([(answers == c).mean(axis=0) for c in range(3)], axis=1)
+    found = lab.vote_terms(shares, codes)
+    disagree = np.mean([[one != other for one in answers] for other in answers])
+    assert found["trees"] == pytest.approx(np.mean(answers != codes))
+    assert found["disagreement"] == pytest.approx(disagree / 2)  # eq-vote-diversity
+    assert found["vote"] == np.mean(shares.argmax(axis=1) != codes)
+
+
+def test_attributes_of_the_sets():
+    assert lab.numbers_of_attributes("digits") == [1, 2, 8, 16, 32, 64]
+    assert lab.numbers_of_attributes("breast cancer")[-1] == 30
+    assert {row for row, _ in lab.ATTRIBUTES.cells} == set(lab.ATTRIBUTE_SETS)
+
+
+def test_stored_margins_obey_the_theorem():
+    "eq-margin-primal: the largest margin is not below AdaBoost's; and a perfect tree has the margin 1."
+    found = stored(lab.MARGINS)
+    for row in lab.MARGINS.rows:
+        assert (found[row, "margin, largest"] >= found[row, "margin, AdaBoost"] - 1e-9).all()
+    pure = stored(lab.PURE)
+    assert all((pure[row, "smallest margin"] == 1).all() for row in lab.PURE.rows[1:])
+    assert (pure[lab.PURE.rows[0], "smallest margin"] < 1).all()
+
+
+def test_what_the_page_on_margins_says():
+    "The verdict on the largest margin, and the comparison of perfect trees with AdaBoost."
+    words = ("import votes_noise as lab", "lab.MARGINS", "lab.PURE", "over_sets", "tests.items()", "wrong[alone]")
+    text = shown("05_ensembles_2_margins", {}, lambda source: any(word in source for word in words))
+    found = stored(lab.MARGINS)
+    harm = {row: 100 * (found[row, "error, largest"] - found[row, "error, AdaBoost"]) for row in lab.MARGINS.rows}
+    p, sign = signed_rank(np.array([difference.mean() for difference in harm.values()]))
+    said = (
+        "is not shown to make the vote better"
+        if p >= 0.05
+        else {-1: "does make the vote better"}.get(int(sign), "makes the vote worse")
+    )
+    assert f"**{said}**" in text
+    tests = [corrected(difference, 1.0) for difference in harm.values()]
+    smaller, larger = (sum(s * m > 0 and p < 0.05 for m, _, p in tests) for s in (-1, 1))
+    assert f"it is smaller on {smaller} and larger on {larger} of {len(tests)} sets" in text
+    pure = stored(lab.PURE)
+    boosting, alone, *crowds = lab.PURE.rows
+    gains = [corrected(pure[alone, "error"] - pure[row, "error"], 1.0) for row in crowds]
+    better = all(mean > 0 and p < 0.05 for mean, _, p in gains)
+    assert f"Each of the three crowds is {'' if better else 'not shown to be '}better than one tree" in text
+    for row in crowds:
+        mean, _, p = corrected(100 * (pure[row, "error"] - pure[boosting, "error"]), 1.0)
+        word = "not told apart" if p >= 0.05 else "larger" if mean > 0 else "smaller"
+        assert any(f"{word} ({mean:+.1f} ± " in part and part.endswith(f"for {row}") for part in split_told(text))
+
+
+def split_told(text):
+    "The parts of the sentence that compares with AdaBoost."
+    line = next(line for line in text.splitlines() if "Compared with it the error is" in line)
+    return line.partition("Compared with it the error is ")[2].rstrip(".").split("; ")
+
+
+def test_what_the_page_on_votes_says_of_m():
+    found, text = (
+        stored(lab.ATTRIBUTES),
+        shown("05_ensembles", vars(ensembles) | {"Markdown": Markdown}, lambda source: "lab.ATTRIBUTE" in source),
+    )
+    for row in lab.ATTRIBUTE_SETS:
+        *ms, p = lab.numbers_of_attributes(row)
+        m = min(ms, key=lambda m: abs(m * m - p))
+        change = 100 * (found[row, f"m = {m}: vote"] - found[row, f"m = {p}: vote"])
+        mean, _, value = corrected(change, 0.0)
+        verdict = "not told apart" if value >= 0.05 else "worse" if mean > 0 else "better"
+        line = next(line for line in text.splitlines() if line.startswith(f"| {row} | {m} | "))
+        assert line.endswith(f"| {verdict} |")
+
+
 def test_what_the_page_says():
-    "Noise costs AdaBoost most of the votes, and bagging is ahead of it with a fifth of the labels false."
+    "Of the three votes, noise costs AdaBoost most, and bagging is ahead of it with a fifth of the labels false."
     stored, mean = read_cells(TABLES / "votes-noise"), {}
     for (row, column, _), (value, _) in stored.items():
         mean.setdefault((row, column), []).append(value)
