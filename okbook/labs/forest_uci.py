@@ -18,6 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
+from ..core import first_largest
 from ..datasets import UCI, load_uci
 from ..forest_kernel import ForestKernel, ForestKernelSVC
 from ..tables import Table
@@ -395,7 +396,7 @@ def run_variant(name, repeat, vote=False, kernel=None, grid=C_GRID, judge="fit",
     if len(grid) == 1 or judge == "test":
         return float(final.max())
     judging = grow(name, repeat, judge, **growth)
-    return float(final[np.argmax(accuracies(judging, "fit", "held"))])
+    return float(final[first_largest(accuracies(judging, "fit", "held"))])
 
 # %% ../../nbs/31_uci.ipynb #2f06d021
 WIDE = (0.01, 0.1, *C_GRID)

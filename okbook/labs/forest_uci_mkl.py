@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from sklearn.svm import SVC
 
-from ..core import PolynomialKernel, RBFKernel
+from ..core import PolynomialKernel, RBFKernel, first_largest
 from ..datasets import UCI
 from .forest_uci import DATASETS, load_task, parts
 from ..mkl import PairProblem, gram_moments, make_regularizer, mkl_path, standardize_gram
@@ -209,7 +209,7 @@ def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
     Derived in the lab :ref:`lab-forest-uci-mkl`.
     """
     held = accuracies(name, repeat, "fit", "held", choices, C_GRID, weigh)
-    best = np.unravel_index(held.argmax(), held.shape)
+    best = np.unravel_index(first_largest(held.ravel()), held.shape)
     return float(accuracies(name, repeat, "train", "test", [choices[best[0]]], [C_GRID[best[1]]], weigh)[0, 0])
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #315fd694

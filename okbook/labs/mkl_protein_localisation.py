@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ..core import RBFKernel, macro_f1, mean_mcc, squared_distances
+from ..core import RBFKernel, first_largest, first_smallest, macro_f1, mean_mcc, squared_distances
 from ..datasets import load_proteins
 from okbook.mkl import (
     AlignmentMKL,
@@ -398,7 +398,7 @@ def judge(task, at, units, searched, weights):
         ``"99 %"``.
     """
     tried = machine_scores(task, searched / units["fit"], at["fit"], at["held"], C_GRID)
-    C = C_GRID[int(np.argmax(tried))]
+    C = C_GRID[int(first_largest(tried))]
     share = np.cumsum(np.sort(weights)[::-1]) / weights.sum()
     return {
         "score": 100.0 * machine_scores(task, weights / units["train"], at["train"], at["test"], [C])[0],
@@ -430,7 +430,7 @@ def search(problems, regularizer, solver, trial):
     """
     path = solve(problems["fit"], regularizer, solver, LAMS, trial)
     losses = np.array([problems["held"].loss(found.mu) for found in path])
-    best = int(losses.argmin())
+    best = int(first_smallest(losses))
     final = solve(problems["train"], regularizer, solver, LAMS[best : best + 1], trial)[0]
     return Bunch(
         path=path, losses=losses, lam=LAMS[best], searched=path[best].mu, weights=final.mu, objective=final.objective
@@ -488,7 +488,7 @@ def baselines(grams, y):
     """
     alone = alignment_weights(grams, y, "independent")
     best = np.zeros(len(grams))
-    best[alone.argmax()] = 1.0
+    best[first_largest(alone)] = 1.0
     return {"uniform": np.ones(len(grams)), "alignment": alignment_weights(grams, y), "best kernel": best}
 
 # %% ../../nbs/41_protein_localisation.ipynb #79650817
@@ -926,7 +926,7 @@ def compute_rival(row, column, repeat, seed):
     if dataset != "path":
         return run_rival(dataset, row, repeat)[quantity]
     losses, worthless = noise_path(row, repeat)
-    return worthless[0 if quantity == "start" else np.abs(losses - 0.5).argmin()]
+    return worthless[0 if quantity == "start" else first_smallest(np.abs(losses - 0.5))]
 
 
 STEPS_TABLE = Table(

@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 from sklearn.utils import Bunch, check_random_state
 
-from ..core import diffusion_gram, pr_auc, roc_auc, vertical_roc
+from ..core import diffusion_gram, first_largest, merge_ties, pr_auc, roc_auc, vertical_roc
 from ..datasets import load_yeast_enzyme, read_part
 from ..rkhs import KernelCCALinks, LinkPredictorCV, MetricLinks, OutputKernelRidge
 from ..tables import Table
@@ -440,7 +440,7 @@ def score_by_projection(network, types, train, test, seed=0, model=KernelCCALink
             for d in DIMENSIONS:
                 rows = -euclidean_distances(points[held, :d], points[:, :d])
                 areas[lam1, d].append(roc_auc(truth, hidden_pairs(rows, fit, held)))
-    lam1, d = max(areas, key=lambda setting: np.mean(areas[setting]))
+    lam1, d = list(areas)[first_largest(np.mean(list(areas.values()), axis=1))]
     points = _points(model, K, A, train, lam1)[:, :d]
     return np.round(-euclidean_distances(points[test], points), 12)
 
@@ -907,7 +907,7 @@ def _completed(row):
 def _ranked_pairs(row):
     "Facts on all pairs of a setting, best first: link, one EC number, one pathway, mean degree of the ends."
     network, above = ALL_SETTINGS[row].network(), np.triu_indices(len(ALL_SETTINGS[row].network().adjacency), 1)
-    order = np.argsort(-_completed(row)[above], kind="stable")
+    order = np.argsort(-merge_ties(_completed(row)[above]), kind="stable")
     degree = network.adjacency.sum(axis=1)
     facts = {
         "links": network.adjacency > 0,

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..core import OutputKernelKNN, RBFKernel, StratifiedOrderFold, check_kernel, decode_weights
+from ..core import OutputKernelKNN, RBFKernel, StratifiedOrderFold, check_kernel, decode_weights, first_smallest
 from ..datasets import load_digits_halves, load_usps
 from ..rkhs import KernelDependencyEstimation, ridge_path
 from ..tables import Table
@@ -207,7 +207,7 @@ def base_prediction(K):
     >>> base_prediction(RBFKernel(sigma=1.0).gram([[0.0], [1.0], [5.0], [1.5]]))
     1
     """
-    return int(np.argmin(np.diag(K) - 2.0 * K.mean(axis=0)))
+    return int(first_smallest(np.diag(K) - 2.0 * K.mean(axis=0), scale=np.diag(K)))
 
 
 def lower_bound(loss):
@@ -230,7 +230,7 @@ def lower_bound(loss):
     >>> lower_bound(np.array([[0.3, 0.1], [0.2, 0.4]]))
     array([1, 0])
     """
-    return np.argmin(loss, axis=1)
+    return first_smallest(loss, axis=1)
 
 # %% ../../nbs/11_image_completion.ipynb #4143af8f
 NEIGHBOURS = (1, 5, 10, 15, 20)
@@ -253,7 +253,7 @@ def select_by_inner_folds(errors, target, train):
     Returns
     -------
     object
-        The chosen setting; among equals, the first.
+        The chosen setting; among those that are equal up to rounding, the first.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def select_by_inner_folds(errors, target, train):
     inner = StratifiedOrderFold(n_splits=5).split(train, target[train])
     results = [errors(train[fit], train[held]) for fit, held in inner]
     means = {setting: np.mean([r[setting] for r in results]) for setting in results[0]}
-    return min(means, key=means.get)
+    return list(means)[first_smallest(list(means.values()))]
 
 # %% ../../nbs/11_image_completion.ipynb #2c3ed76a
 def _outputs(task):

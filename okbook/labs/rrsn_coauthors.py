@@ -21,7 +21,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 
-from ..core import diffusion_gram, labelled_draws
+from ..core import diffusion_gram, labelled_draws, merge_ties
 from ..datasets import load_nips_coauthors
 from ..drawing import strongest_links
 from .rrsn_networks import AREAS, GRIDS, N_DRAWS, RATES, informative_sigma
@@ -529,7 +529,7 @@ def compute_future(row, column, repeat, seed):
     pairs, links = np.triu(network.adjacency == 0, 1), network.later
     if column in AREAS:
         return 100 * AREAS[column](links[pairs], scores[pairs])
-    best = np.argsort(-scores[pairs], kind="stable")[: int(column.split()[1])]
+    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[: int(column.split()[1])]
     return float(links[pairs][best].sum())
 
 

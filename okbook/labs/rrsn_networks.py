@@ -21,7 +21,7 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from ..core import RBFKernel, graph_laplacian, labelled_draws, normalize_gram, pr_auc, roc_auc
+from ..core import RBFKernel, first_largest, graph_laplacian, labelled_draws, normalize_gram, pr_auc, roc_auc
 from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, node_pairs
 from ..tables import Table
 
@@ -136,7 +136,7 @@ def diffusion_inputs(A, criterion=kernel_entropy, variance=0.95, stretch=1.0):
         half = U * np.exp(-0.5 * beta * theta)
         return half @ half.T
 
-    beta = stretch * max(TIMES, key=lambda beta: criterion(gram(beta)))
+    beta = stretch * TIMES[first_largest([criterion(gram(beta)) for beta in TIMES])]
     pca = KernelPCA(kernel="precomputed").fit(K := gram(beta))
     share = np.cumsum(pca.eigenvalues_) / pca.eigenvalues_.sum()
     return pca.transform(K)[:, : np.searchsorted(share, variance) + 1], float(beta)
@@ -202,7 +202,8 @@ def informative_sigma(X, criterion=kernel_entropy):
     """
     D = euclidean_distances(X, squared=True)
     unit = np.sqrt(np.median(D[np.triu_indices(len(D), 1)]))
-    return float(unit * max(FACTORS, key=lambda factor: criterion(np.exp(-D / (2 * (factor * unit) ** 2)))))
+    values = [criterion(np.exp(-D / (2 * (factor * unit) ** 2))) for factor in FACTORS]
+    return float(unit * FACTORS[first_largest(values)])
 
 # %% ../../nbs/21_synthetic_networks.ipynb #a8054bee
 @lru_cache(maxsize=40)
@@ -516,7 +517,8 @@ def _shared_grids(setting, density, rate):
     "Grids of one value: the best in the mean over the cross-validations of all draws."
     alone = replace(setting, shared=False)
     results = [_searched(alone, density, rate, draw)[0] for draw in range(N_DRAWS)]
-    best = np.nanargmax(np.nanmean([result[f"mean_test_{setting.select}"] for result in results], axis=0))
+    means = np.nanmean([result[f"mean_test_{setting.select}"] for result in results], axis=0)
+    best = first_largest(np.where(np.isnan(means), -np.inf, means))
     return {f"{name}_grid": (results[0][f"param_{name}"][best],) for name in ("lam1", "lam2", "beta", "beta2")}
 
 # %% ../../nbs/21_synthetic_networks.ipynb #5d0ef5d8

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..core import first_largest
 from .rrsn_networks import N_DRAWS
 from .rrsn_protein_interactions import COLUMNS3, TRANSDUCTIONS, complete, completion_area, yeast_task
 from ..tables import Table
@@ -39,7 +40,7 @@ def shared_grids(task, setting, rate):
     """
     searches = [complete(task, setting, rate, draw).cv_results for draw in range(N_DRAWS)]
     areas = [found["mean_test_roc_auc"] for found in searches]
-    best = int(np.argmax(np.mean([area for area in areas if np.isfinite(area).any()], axis=0)))
+    best = int(first_largest(np.mean([area for area in areas if np.isfinite(area).any()], axis=0)))
     return tuple((f"{key}_grid", (searches[0][f"param_{key}"][best],)) for key in ("lam1", "lam2", "beta", "beta2"))
 
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #d30b20ab

@@ -21,6 +21,7 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
+from ..core import first_largest
 from ..datasets import REGISTRY, UCI, read_part
 from okbook.ensembles import (
     AdaBoost,
@@ -305,7 +306,7 @@ def vote_terms(shares, codes):
     """
     good = shares[np.arange(len(codes)), codes]
     half = (1 - (shares**2).sum(axis=1)) / 2
-    wrong = shares.argmax(axis=1) != codes
+    wrong = first_largest(shares) != codes
     return {"trees": float((1 - good).mean()), "disagreement": float(half.mean()), "vote": float(wrong.mean())}
 
 
