@@ -206,26 +206,52 @@ def test_a_cell_without_data_and_one_that_breaks(compute, status, said, tmp_path
     assert found[0] == status and said in found[1]
 
 
-def test_a_test_that_fails_is_reported(tmp_path):
-    "In the whole: processes, report, and the number that a shell sees."
-    path = tmp_path / "test_two.py"
-    path.write_text(
-        "import os\n\n\ndef test_a():\n    assert os.environ['NUMBA_NUM_THREADS'] == '2'\n\n\n"
-        "def test_b():\n    assert 1 + 1 == 3\n\n\ndef test_c():\n    import pytest\n    pytest.skip('no')\n"
-    )
-    options = ["--parts", "tests", "--tests", str(path), "--out", str(tmp_path)]
-    assert elsewhere.main(["--settings", "4", *options]) == 1
-    found = {r["where"].rpartition("::")[2]: r for r in json.loads((tmp_path / "threads-tests.json").read_text())}
-    assert found.keys() == {"test_a", "test_b"}
-    assert found["test_a"]["status"] == "passed" and found["test_b"]["status"] == "failed"
-    assert "1 + 1" in found["test_b"]["said"]
-    path.write_text("import no_such_module\n")
-    assert elsewhere.main(["--settings", "1", *options]) == 1
+TESTS = """
+import os
+
+def test_a():
+    assert os.environ["NUMBA_NUM_THREADS"] == "2"
+
+def test_b():
+    assert 1 + 1 == 3
+
+def test_c():
+    import pytest
+    pytest.skip("no")
+"""
+
+
+@pytest.mark.parametrize("source, broken", [(TESTS, "test_b"), ("import no_such_module\n", "")])
+def test_a_test_that_fails_is_reported(source, broken, tmp_path):
+    "A file that cannot be read is a failure, too."
+    path = tmp_path / "test_some.py"
+    path.write_text(source)
+    results = elsewhere.run(SETTINGS[4], "tests", [str(path), "-n0", "-p", "no:cacheprovider"], tmp_path)
+    (bad,) = (r for r in results if r["status"] == "failed")
+    assert bad["where"].endswith(f"::{broken}" if broken else "test_some")
+    assert ("1 + 1" if broken else "collection") in bad["said"]
+    assert [r["where"].rpartition("::")[2] for r in results if r["status"] == "passed"] == ["test_a"] * bool(broken)
 
 
 def test_nothing_to_run_is_no_success(tmp_path):
-    with pytest.raises(SystemExit, match="no slices that match nothing-"):
-        elsewhere.main(["--settings", "1", "--parts", "slices", "--tables", "nothing-*", "--out", str(tmp_path)])
+    options = ["--settings", "1", "--parts", "notebooks", "--notebooks", "nothing-*", "--out", str(tmp_path)]
+    with pytest.raises(SystemExit, match=r"no notebooks that match nothing-\*"):
+        elsewhere.main(options)
+
+
+@pytest.mark.parametrize("status, code, last", [("passed", 0, "All agree."), ("failed", 1, "2 failed")])
+def test_what_a_shell_sees(status, code, last, monkeypatch, capsys):
+    "Notebooks are run without data, slices with it."
+    asked = []
+
+    def run(setting, part, chosen, out, data):
+        asked.append((setting.name, part, chosen, data))
+        return [{"where": part, "status": status, "said": "", "seconds": 1}]
+
+    monkeypatch.setattr(elsewhere, "run", run)
+    assert elsewhere.main("--settings 1 --parts slices notebooks --notebooks 05* 51*".split()) == code
+    assert asked == [("native", "slices", [], True), ("native", "notebooks", ["05*", "51*"], False)]
+    assert capsys.readouterr().out.strip().splitlines()[-1] == last
 
 
 def test_the_table_of_settings():
@@ -244,13 +270,13 @@ def test_the_table_of_settings():
 
 @pytest.fixture(scope="module")
 def measured():
-    "The executed notebooks of the book, if it was built from these sources."
+    "The seconds of the cells of each notebook, if the book was built from these sources."
     found = execute.cached()
     if not found:
         if os.environ.get("OKBOOK_REQUIRE_BOOK"):
             pytest.fail("there is no executed notebook")
         pytest.skip("the book is not built from these sources")
-    return {path.stem: execute.seconds(notebook) for path, notebook in found.items()}
+    return {path.stem: seconds for path, (_, seconds) in found.items()}
 
 
 def test_cells_have_time(measured):

@@ -1,5 +1,6 @@
 """The comparison of what pages tell without data and with it: it sees words and numbers, and not what may differ."""
 
+import copy
 import json
 import os
 
@@ -118,12 +119,32 @@ def test_what_data_cannot_change_is_executed_once(tmp_path):
     "It is taken from beside other data, not from beside other code."
     source = notebook(("1", "one"))
     for name, printed in (("code-none", "one"), ("other-some", "other")):
-        execute.keep(get_cache(tmp_path / name), tmp_path / "a.ipynb", notebook(("1", printed)), 1.5)
+        execute.keep(get_cache(tmp_path / name), tmp_path / "a.ipynb", notebook(("1", printed)), 1.5, [1])
     cache = get_cache(tmp_path / "code-some")
     assert execute.missing(cache, {"a": source}) == {"a": source}
     execute.borrow(cache, {"a": source})
     assert execute.missing(cache, {"a": source}) == {}
-    assert cache.merge_match_into_notebook(source)[1].cells[0].outputs[0].text == "one"
+    key, merged = cache.merge_match_into_notebook(source)
+    assert merged.cells[0].outputs[0].text == "one"
+    assert cache.get_cache_record(key).data == {"execution_seconds": 1.5, "cells": [1]}
+
+
+def test_what_was_executed_is_found_again(tmp_path, monkeypatch):
+    "With the seconds of its cells, which must not make it another notebook."
+    path, source = (
+        tmp_path / "a.ipynb",
+        new.new_notebook(cells=[new.new_code_cell("import time; time.sleep(0.3); 6 * 7")]),
+    )
+    book = {path: source, tmp_path / "b.ipynb": new.new_notebook(cells=[new.new_code_cell("1 / 0")])}
+    monkeypatch.setattr(execute, "prepared", lambda: (copy.deepcopy(book), 60))
+    monkeypatch.setattr(execute.pages, "cache_folder", lambda built: tmp_path / "code-data")
+    monkeypatch.setattr(execute.fingerprint, "reads_data", lambda path, notebook: True)
+    monkeypatch.setattr(execute.equations, "docname", lambda path: path.stem)
+    execute.main()
+    (found,) = execute.cached().items()
+    assert found[0] == path and found[1][0].cells[0].outputs[0].data["text/plain"] == "42"
+    (seconds,) = found[1][1]
+    assert 0.3 < seconds < 60
 
 
 def test_a_page_that_differs_is_named(monkeypatch, tmp_path, capsys):

@@ -60,31 +60,34 @@ def borrow(cache, notebooks):
         for path, notebook in notebooks.items() if sibling != folder else ():
             with contextlib.suppress(KeyError):
                 bundle = other.get_cache_bundle(other.match_cache_notebook(notebook).pk)
-                keep(cache, path, bundle.nb, bundle.record.data["execution_seconds"])
+                keep(cache, path, bundle.nb, **bundle.record.data)
 
 
-def keep(cache, path, notebook, seconds):
-    bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
-    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+def keep(cache, path, notebook, execution_seconds, cells=()):
+    "Put an executed notebook into the cache, with the seconds that it took and those of its cells."
+    data = {"execution_seconds": execution_seconds, "cells": [*cells]}
+    cache.cache_notebook_bundle(CacheBundleIn(notebook, str(path), data=data), check_validity=False, overwrite=True)
+
+
+def take_times(notebook):
+    "The seconds that each executed cell took, taken out of its metadata: these are a part of a notebook's identity."
+    spans = [cell.metadata.pop("execution", {}) for cell in notebook.cells]
+    ends = [(span["iopub.execute_input"], span["shell.execute_reply"]) for span in spans if span]
+    return [(datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end in ends]
 
 
 def missing(cache, notebooks):
+    "Those of the notebooks that the cache has not got."
     known = {record.hashkey for record in cache.list_cache_records()}
     return {path: nb for path, nb in notebooks.items() if cache.create_hashed_notebook(nb)[1] not in known}
 
 
 def cached():
-    "The book's notebooks as they were executed last, by path; those that failed are not among them."
+    "The book's notebooks as they were executed last, and the seconds of their cells, by path; without those that fail."
     cache, notebooks = get_cache(pages.cache_folder(fingerprint.ROOT / "_build")), prepared()[0]
-    lacking = missing(cache, notebooks)
-    return {path: cache.merge_match_into_notebook(nb)[1] for path, nb in notebooks.items() if path not in lacking}
-
-
-def seconds(notebook):
-    "How long each executed cell of a notebook took."
-    spans = [c.metadata["execution"] for c in notebook.cells if c.metadata.get("execution")]
-    ends = [(span["iopub.execute_input"], span["shell.execute_reply"]) for span in spans]
-    return [(datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end in ends]
+    found = {path: notebooks[path] for path in notebooks.keys() - missing(cache, notebooks).keys()}
+    merged = {path: cache.merge_match_into_notebook(nb) for path, nb in found.items()}
+    return {path: (nb, cache.get_cache_record(pk).data.get("cells", [])) for path, (pk, nb) in sorted(merged.items())}
 
 
 def main():
@@ -98,7 +101,7 @@ def main():
             print(f"{name}: failed, the build will say why", flush=True)
             continue
         print(f"{name}: {seconds:.1f} s", flush=True)
-        keep(cache, path, notebook, seconds)
+        keep(cache, path, notebook, seconds, take_times(notebook))
     print(f"{len(todo)} notebooks executed in {time.perf_counter() - start:.0f} s", flush=True)
 
 

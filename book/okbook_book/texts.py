@@ -132,7 +132,7 @@ def executed(data):
     "The book's notebooks by path, executed with the data of a folder or of none, as far as the cache has them not."
     with surroundings(data):
         execute.main()
-        return execute.cached()
+        return {path: notebook for path, (notebook, _) in execute.cached().items()}
 
 
 def main():
