@@ -711,7 +711,12 @@ class _Program:
     def _member(self, module, name):
         if name is None:
             return _Place(module, None)
-        return self.source(module) and self._find(name, module) or _Place(f"{module}.{name}", None)
+        if place := self.source(module) and self._find(name, module):
+            return place
+        whole = f"{module}.{name}"
+        if self.source(module) and self.ours(whole) and not self.source(whole):
+            raise TableError(f"the fingerprint of the code does not find {whole}: it is made when the module is loaded")
+        return _Place(whole, None)
 
 # %% ../nbs/91_tables.ipynb #85b92a3c
 # Methods that scikit-learn calls by name, even where our own code never does.
