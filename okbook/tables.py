@@ -711,7 +711,12 @@ class _Program:
     def _member(self, module, name):
         if name is None:
             return _Place(module, None)
-        return self.source(module) and self._find(name, module) or _Place(f"{module}.{name}", None)
+        if place := self.source(module) and self._find(name, module):
+            return place
+        whole = f"{module}.{name}"
+        if self.source(module) and self.ours(whole) and not self.source(whole):
+            raise TableError(f"the fingerprint of the code does not find {whole}: it is made when the module is loaded")
+        return _Place(whole, None)
 
 # %% ../nbs/91_tables.ipynb #85b92a3c
 # Methods that scikit-learn calls by name, even where our own code never does.
@@ -731,15 +736,12 @@ class _Walk:
     def __init__(self, program, mentions=frozenset(), inherits=frozenset()):
         self.program, self.known_mentions, self.known_inherits = program, mentions, inherits
         self.mentions, self.inherits = set(), set()
-        self.tokens, self.numbers, self._types = [], {}, {}
+        self.tokens, self.places, self.numbers, self._types = [], [], {}, {}
 
     def run(self, value):
+        "Visit an object, and then all that was met, in the order in which it was met."
         self.value(value)
-        places = self.numbers  # grows while it is gone through
-        for number in itertools.count():
-            if number == len(places):
-                return self
-            place = next(itertools.islice(places, number, None))
+        for place in self.places:  # which grows on the way
             self.tokens.append("definition")
             nodes = self.program.source(place.module).defined[place.name]
             if any(isinstance(node, ast.ClassDef) for node in nodes):
@@ -747,9 +749,13 @@ class _Walk:
             for node in nodes:
                 if not isinstance(node, ast.ClassDef):
                     self._body(node, place.module)
+        return self
 
     def _refer(self, place):
-        self.tokens.append(f"#{self.numbers.setdefault(place, len(self.numbers))}")
+        if place not in self.numbers:
+            self.numbers[place] = len(self.places)
+            self.places.append(place)
+        self.tokens.append(f"#{self.numbers[place]}")
 
     def _body(self, node, module):
         body, source, live = _body(node), self.program.source(module), self.program.live.get(module, {})
@@ -826,8 +832,9 @@ class _Walk:
         elif isinstance(value, types.ModuleType):
             self.tokens.append(value.__name__)
         elif inspect.isfunction(value):
+            met = len(self.places)
             self._defined(value, value.__code__, value.__globals__)
-            for cell in value.__closure__ or ():
+            for cell in value.__closure__ or () if len(self.places) > met else ():  # once
                 self.value(cell.cell_contents)
         elif inspect.isclass(value):
             method = next(filter(inspect.isfunction, vars(value).values()), None)
