@@ -478,6 +478,8 @@ def test_ranks_within_each_machine_give_the_printed_row_without_class_weights():
         close[name] = sum(gap <= 2 * printed["local", area][1] for area, gap in gaps.items())
         before = abs(why[name, "auc-pr"].mean() - printed["local", "auc-pr"][0])
         assert gaps["auc-pr"] < 0.1 * before
+        for area in lab.AREAS:
+            assert why[name, f"{area}, ranks within each machine"].mean() < why[name, area].mean()
     assert close == {"local": 0, "local unweighted": 2}
 
 
