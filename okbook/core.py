@@ -1336,19 +1336,21 @@ def first_largest(values, axis=-1, scale=None):
     return first_smallest(-np.asarray(values, dtype=float), axis=axis, scale=scale)
 
 # %% ../nbs/00_core.ipynb #t1e50005
-def merge_ties(values):
+def merge_ties(values, scale=None):
     """Give values that are equal up to rounding one and the same value.
 
     Parameters
     ----------
     values : array-like of shape (m,)
         What will be ranked or compared.
+    scale : float, optional
+        Size of the numbers that the values are sums of, where terms cancel; by default the size of each value.
 
     Returns
     -------
     ndarray of shape (m,)
         Each value replaced by the smallest of its group. A group ends where the next larger value is further away
-        than ``NEARLY`` of itself, and than 64 units in the last place of the largest value of all.
+        than ``NEARLY`` times its scale.
 
     Notes
     -----
@@ -1357,16 +1359,17 @@ def merge_ties(values):
     Examples
     --------
     >>> from okbook.core import merge_ties
-    >>> merge_ties([0.1 + 0.2, 0.3, 0.5, 1e-17, 0.0]).tolist()
-    [0.3, 0.3, 0.5, 0.0, 0.0]
+    >>> merge_ties([0.1 + 0.2, 0.3, 0.5, 1e-17]).tolist()
+    [0.3, 0.3, 0.5, 1e-17]
+    >>> merge_ties([0.3 - 0.1 - 0.2, 0.0, 0.5], scale=1.0).tolist()[1:]
+    [-2.7755575615628914e-17, 0.5]
     """
     values = np.asarray(values, dtype=float)
     order = np.argsort(values, kind="stable")
     ranked = values[order]
-    size = np.abs(ranked)
-    floor = 64 * np.finfo(float).eps * size[np.isfinite(size)].max(initial=0.0)
+    size = np.abs(ranked) if scale is None else np.maximum(np.abs(ranked), scale)
     with np.errstate(invalid="ignore"):  # inf - inf
-        apart = np.diff(ranked) > np.maximum(NEARLY * np.where(np.isfinite(size), size, 0.0)[1:], floor)
+        apart = np.diff(ranked) > NEARLY * np.where(np.isfinite(ranked), size, 0.0)[1:]
     first = np.maximum.accumulate(np.r_[0, np.where(apart, np.arange(1, len(ranked)), 0)])[: len(ranked)]
     merged = np.empty_like(values)
     merged[order] = ranked[first]
