@@ -8,7 +8,8 @@ __all__ = ['RandomizedTreeClassifier', 'Sampling', 'Bagging', 'DecisionStump', '
 # %% ../nbs/05_ensembles.ipynb #c06d1f70
 import math
 import numbers
-from functools import lru_cache, partial
+from decimal import Context
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ def _offer(score, tie, feature, low, high, room, n_best):
     """
     top = room.score[0]
     if n_best > 1:
-        score = np.rint(score / tie)
+        score = np.rint(score / tie) if tie > 0.0 else score
         if room.kept[0] < n_best or score > top:
             _keep(score, feature, low, high, room, n_best)
     elif room.kept[0] == 0 or score > top + tie:
@@ -206,6 +207,12 @@ def _xlogx(x, table):
     if len(table) > 0:
         return table[np.int64(x)]
     return x * math.log(x) if x > 0 else 0.0
+
+
+@_jit_inline
+def _tie(W, table):
+    "Scores of a node of weight W that differ by less are equal; those from a table are rounded alike."
+    return NEARLY * W if len(table) == 0 else 0.0
 
 
 @_jit_inline
@@ -227,7 +234,7 @@ def _scan_two(f, listed, m, n, rules, room):
     "Offer every test on one feature, two classes."
     mass, size, table, sized = room.mass, room.size, rules.table, rules.min_leaf > 1
     A, B = room.total[0], room.total[1]
-    tie = NEARLY * (A + B)
+    tie = _tie(A + B, table)
     bounded = rules.entropy and rules.n_best == 1 and len(table) == 0
     a, b, before, behind, same, previous = A - A, B - B, np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
     for g in range(np.uintp(m)):
@@ -287,6 +294,7 @@ def _scan_many(f, listed, m, n, rules, room):
     mass, size, left, total = room.mass, room.size, room.left, room.total
     n_classes, sized = len(total), rules.min_leaf > 1
     W = total.sum()
+    tie = _tie(W, rules.table)
     left[:] = 0
     L, before, behind, same, previous = W - W, np.int64(0), np.int64(0), np.int64(-2), np.int64(-1)
     for g in range(m):
@@ -298,7 +306,7 @@ def _scan_many(f, listed, m, n, rules, room):
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
         if previous >= 0 and fits and not _useless(kind, same, -1, before, here, behind, n, rules):
             score = _score_many(left, total, L, W - L, rules)
-            _offer(score, NEARLY * W, f, previous, code, room, rules.n_best)
+            _offer(score, tie, f, previous, code, room, rules.n_best)
         for c in range(n_classes):
             left[c] += mass[code * n_classes + c]
             L += mass[code * n_classes + c]
@@ -493,12 +501,19 @@ def _cut_back(right, feature, threshold, value, size):
     return children, feature, threshold, value[kept]
 
 # %% ../nbs/05_ensembles.ipynb #1b94ec75
+@cache
+def _rounded_log(k):
+    "The logarithm of a whole number, correctly rounded: the same on every processor, as that of a library is not."
+    return float(Context(prec=30).ln(k))
+
+
 @lru_cache(maxsize=4)
 def _table(total):
-    "x log x for x = 0, ..., total."
+    "x log x for x = 0, ..., total; beyond 2^14, where that takes seconds, the library's logarithms will do."
     x = np.arange(total + 1, dtype=float)
-    x[1:] *= np.log(x[1:])
-    return x
+    logs = np.log(np.maximum(x, 1.0))
+    logs[1 : 2**14] = [_rounded_log(k) for k in range(1, min(total + 1, 2**14))]
+    return x * logs
 
 
 def _whole_weights(weight):
