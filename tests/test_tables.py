@@ -681,7 +681,7 @@ def test_cells_and_records_of_another_table(stored):
     with pytest.raises(tables.TableDamaged, match=r"ours.csv, line 7: table 'toy-means' has no cell \(uniform, 1000,"):
         tables.compare(replace(TOY, columns=["10"], slice=[]), stored)
     with pytest.raises(tables.TableDamaged, match="run.json: this is table 'toy-means', not 'toy-slow'"):
-        tables.show(replace(SLOW, repeats=5), stored)
+        tables.show(replace(SLOW, repeats=5, slice=[]), stored)
 
 
 def test_cells_without_a_record(stored):
