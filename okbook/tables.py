@@ -1225,9 +1225,11 @@ def compare(table, folder=None):
     folder = table_folder(table.id) if folder is None else Path(folder)
     (_, stored), paper = _stored(table, folder), read_paper(folder)
     repeats = Counter((row, column) for row, column, _ in table.keys())
-    lines = []
+    lines, measured = [], defaultdict(list)
+    for (row, column, _), (value, _) in stored.items():
+        measured[row, column].append(value)
     for row, column in dict.fromkeys([*repeats, *paper]):
-        values = pd.Series([value for key, (value, _) in stored.items() if key[:2] == (row, column)], dtype=float)
+        values = pd.Series(measured[row, column], dtype=float)
         printed, sd = paper.get((row, column), (math.nan, math.nan))
         difference = values.mean() - printed
         mark = _mark(difference, sd, len(values), repeats[row, column])
