@@ -176,7 +176,8 @@ def test_thresholds_of_one_class_and_of_neighbouring_numbers():
     assert choose_threshold([False, False], [1.0, 2.0]) == np.inf
     assert choose_threshold([True, True], [1.0, 2.0]) == -np.inf
     assert choose_threshold([True, False, True], [1.0, 1.0, 1.0]) == -np.inf
-    low, high = 1.0, np.nextafter(1.0, 2.0)
+    assert choose_threshold([False, True], [1.0, np.nextafter(1.0, 2.0)]) == -np.inf  # equal up to rounding
+    low, high = 0.0, np.nextafter(0.0, 1.0)
     assert choose_threshold([False, True], [low, high]) == low
     for args in (([True], [1.0, 2.0]), ([True], [1.0], "recall"), ([[True]], [[1.0]])):
         with pytest.raises(ValueError, match="two vectors of one length and the rule"):

@@ -1027,7 +1027,7 @@ def test_tables_see_what_they_use(as_it_is, name, those):
 
 def test_no_table_sees_what_none_uses(as_it_is):
     "Drawings, texts, a new function in every module, and all docstrings and comments."
-    unused = [returning(name, "-") for name in ("export_text", "draw_links", "strongest_links")]
+    unused = [returning(name, "-") for name in ("export_text", "draw_links", "moving_figure")]
 
     def change(module, text):
         for each in unused:

@@ -926,8 +926,8 @@ def resampled_areas(truth, scores, n_test, n_resamples=200, seed=0):
     --------
     >>> import numpy as np
     >>> from okbook.labs.rrsn_protein_interactions import resampled_areas
-    >>> resampled_areas(np.array([1, 0, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0]), n_test=2, n_resamples=3)
-    array([1., 1., 1.])
+    >>> resampled_areas(np.array([1, 0, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0]), n_test=2, n_resamples=3).round(3)
+    array([1.   , 0.833, 1.   ])
     """
     n_train = len(truth) // n_test
     ends = np.repeat(np.arange(n_test), n_train), np.full(len(truth), n_test)
