@@ -1,12 +1,15 @@
-"""Speed of okbook.mkl's certified solver beside cvxpy, the source's method and MKLpy: ``python benchmarks/mkl.py``.
+"""Speed of okbook.mkl's certified solver beside cvxpy, the source's method and MKLpy:
+``python benchmarks/mkl.py``.
 
-The kernels are the 69 of lab 41 where its data are found, and otherwise 69 Gaussian kernels of random points in five
-classes. Two threads. The measure of the first table is a plain pass over the pairs: a product with the array and one
-with its transpose by BLAS, or one fused pass of okbook, whichever is faster. Single solves and the path run from the
-array of pairs; beside MKLpy everything from the Gram matrices to the weights counts, each side in a process of its own.
-MKLpy is left out where it cannot be imported (it needs torch and cvxopt; put its folder on PYTHONPATH).
-Nothing here gates a test. With ``--store`` the figures go to ``benchmarks/mkl.csv``, which the book's page on speed
-shows.
+The kernels are the 69 of lab 41 where its data are found, and otherwise 69 Gaussian
+kernels of random points in five classes. Two threads. The measure of the first table is
+a plain pass over the pairs: a product with the array and one with its transpose by
+BLAS, or one fused pass of okbook, whichever is faster. Single solves and the path run
+from the array of pairs; beside MKLpy everything from the Gram matrices to the weights
+counts, each side in a process of its own. MKLpy is left out where it cannot be imported
+(it needs torch and cvxopt; put its folder on PYTHONPATH). Nothing here gates a test.
+With ``--store`` the figures go to ``benchmarks/mkl.csv``, which the book's page on
+speed shows.
 """
 
 import argparse
@@ -19,7 +22,14 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 # first: it is there before numpy
-from measure import in_a_process_of_its_own, median_seconds, peak_gigabytes, report, store, timed  # isort: skip
+from measure import (
+    in_a_process_of_its_own,
+    median_seconds,
+    peak_gigabytes,
+    report,
+    store,
+    timed,
+)  # isort: skip
 
 import numpy as np
 
@@ -41,11 +51,18 @@ P = 69
 
 
 def random_task(n, seed=0):
-    "Gram matrices of random points in five classes, in groups that resemble each other."
+    """Gram matrices of random points in five classes, in groups that resemble each
+    other."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 5, n)
-    groups = [rng.normal(size=(n, 10)) + rng.normal(size=(5, 10))[y] * 0.6 * rng.random() for _ in range(8)]
-    blocks = (groups[m % 8] + rng.uniform(0.2, 1.5) * rng.normal(size=(n, 10)) for m in range(P))
+    groups = [
+        rng.normal(size=(n, 10)) + rng.normal(size=(5, 10))[y] * 0.6 * rng.random()
+        for _ in range(8)
+    ]
+    blocks = (
+        groups[m % 8] + rng.uniform(0.2, 1.5) * rng.normal(size=(n, 10))
+        for m in range(P)
+    )
     return (RBFKernel(sigma=4.0).gram(X) for X in blocks), y
 
 
@@ -68,8 +85,12 @@ def task(n):
 
 
 def solve_each(problem, n, lams):
-    "Each regulariser, for a moderate and for small lam, in units of a hundred plain passes."
-    mu, a = np.full(P, 0.1, dtype=np.float32), np.ones(problem.n_pairs, dtype=np.float32)
+    """Each regulariser, for a moderate and for small lam, in units of a hundred
+    plain passes."""
+    mu, a = (
+        np.full(P, 0.1, dtype=np.float32),
+        np.ones(problem.n_pairs, dtype=np.float32),
+    )
     pairs = _Pairs(problem)
     blas = median_seconds(lambda: (problem.Z @ mu, problem.Z.T @ a), 7)
     fused = median_seconds(lambda: pairs.point(mu.astype(float), 0.2), 7)
@@ -81,10 +102,32 @@ def solve_each(problem, n, lams):
             for _ in range(3):
                 spent, found = timed(lambda: solve_certified(problem, regularizer, lam))  # noqa: B023
                 seconds.append(spent)
-            second, work = statistics.median(seconds), f"{name}, lam {lam:g}: relative gap 1e-3"
-            report(f"{work}; peer: 100 plain passes", n, second, 100 * plain, 100 * plain / second, wanted="1 or more")
-            report(f"{name}, lam {lam:g}: its gap", n, found.gap, unit="", wanted="1e-3 or less")
-            report(f"{name}, lam {lam:g}: its passes", n, float(found.n_passes), unit="", wanted="100 or less")
+            second, work = (
+                statistics.median(seconds),
+                f"{name}, lam {lam:g}: relative gap 1e-3",
+            )
+            report(
+                f"{work}; peer: 100 plain passes",
+                n,
+                second,
+                100 * plain,
+                100 * plain / second,
+                wanted="1 or more",
+            )
+            report(
+                f"{name}, lam {lam:g}: its gap",
+                n,
+                found.gap,
+                unit="",
+                wanted="1e-3 or less",
+            )
+            report(
+                f"{name}, lam {lam:g}: its passes",
+                n,
+                float(found.n_passes),
+                unit="",
+                wanted="100 or less",
+            )
 
 
 def path_each(problem, n, n_lams=20):
@@ -94,7 +137,9 @@ def path_each(problem, n, n_lams=20):
         top = min(lam_max(problem, regularizer), 0.1)
         lams = top * np.geomspace(1.0, 1e-3, n_lams)
         seconds, path = timed(lambda: mkl_path(problem, regularizer, lams))  # noqa: B023
-        single = statistics.mean(timed(lambda: solve_certified(problem, regularizer, lam))[0] for lam in lams)  # noqa: B023
+        single = statistics.mean(
+            timed(lambda: solve_certified(problem, regularizer, lam))[0] for lam in lams
+        )  # noqa: B023
         assert max(found.gap for found in path) <= 1e-3
         work = f"{name}: path of {n_lams} lams; peer: 5 single solves"
         report(work, n, seconds, 5 * single, 5 * single / seconds, wanted="1 or more")
@@ -104,21 +149,56 @@ def sgd_each(problem, n, lam):
     "The source's method: when it stops, and how far from the optimum."
     for name in NAMES:
         regularizer = make_regularizer(name, problem.correlations_)
-        seconds, found = timed(lambda: solve_sgd(problem, regularizer, lam, random_state=0))  # noqa: B023
+        seconds, found = timed(
+            lambda: solve_sgd(problem, regularizer, lam, random_state=0)
+        )  # noqa: B023
         ours, best = timed(lambda: solve_certified(problem, regularizer, lam))  # noqa: B023
-        work = f"{name}, lam {lam:g}; peer: the source's SGD, stopped by {found.stopped}"
+        work = (
+            f"{name}, lam {lam:g}; peer: the source's SGD, stopped by {found.stopped}"
+        )
         report(work, n, ours, seconds, seconds / ours)
         gap = (found.objective - best.dual) / found.objective
-        report(f"{name}, lam {lam:g}: its gap; peer: the SGD's true gap", n, best.gap, gap, gap / best.gap, unit="")
+        report(
+            f"{name}, lam {lam:g}: its gap; peer: the SGD's true gap",
+            n,
+            best.gap,
+            gap,
+            gap / best.gap,
+            unit="",
+        )
 
 
 def beside_cvxpy(n, lam, files):
     "The problem as it is written, by Clarabel."
-    ours, peer = (one_process(n, files, side, "l2", str(lam)) for side in ("certified", "cvxpy"))
+    ours, peer = (
+        one_process(n, files, side, "l2", str(lam)) for side in ("certified", "cvxpy")
+    )
     work = f"l2, {n * (n + 1) // 2:,} pairs"
-    report(f"{work}; peer: cvxpy, Clarabel", n, ours[0], peer[0], peer[0] / ours[0], wanted="100 times faster")
-    report(f"{work}: peak memory; peer: cvxpy", n, ours[1], peer[1], peer[1] / ours[1], unit="GB")
-    report(f"{work}: objective; peer: cvxpy", n, ours[2], peer[2], ours[2] / peer[2], unit="", wanted="1, to 1e-3")
+    report(
+        f"{work}; peer: cvxpy, Clarabel",
+        n,
+        ours[0],
+        peer[0],
+        peer[0] / ours[0],
+        wanted="100 times faster",
+    )
+    report(
+        f"{work}: peak memory; peer: cvxpy",
+        n,
+        ours[1],
+        peer[1],
+        peer[1] / ours[1],
+        unit="GB",
+    )
+    report(
+        f"{work}: objective; peer: cvxpy",
+        n,
+        ours[2],
+        peer[2],
+        ours[2] / peer[2],
+        unit="",
+        wanted="1, to 1e-3",
+    )
 
 
 def beside_mklpy(n, files, methods, wanted):
@@ -133,7 +213,15 @@ def beside_mklpy(n, files, methods, wanted):
         faster, smaller = wanted[method]
         work = f"from {P} Gram matrices to weights; peer: {method}"
         report(work, n, ours[0], peer[0], peer[0] / ours[0], wanted=faster)
-        report(f"its peak memory; peer: {method}", n, ours[1], peer[1], peer[1] / ours[1], unit="GB", wanted=smaller)
+        report(
+            f"its peak memory; peer: {method}",
+            n,
+            ours[1],
+            peer[1],
+            peer[1] / ours[1],
+            unit="GB",
+            wanted=smaller,
+        )
 
 
 def memory(n, files):
@@ -145,7 +233,9 @@ def memory(n, files):
 
 
 def one_process(n, files, side, name, lam):
-    return in_a_process_of_its_own(__file__, "--one", side, name, lam, str(n), str(files[n]))
+    return in_a_process_of_its_own(
+        __file__, "--one", side, name, lam, str(n), str(files[n])
+    )
 
 
 def read(file, n):
@@ -162,21 +252,35 @@ def one(side, name, lam, n, file):
         return one_mklpy(name, n, file, y)
     if side == "weights":
         y = y == y[0]
-    warm = PairProblem([np.eye(6), np.ones((6, 6))], [0, 0, 0, 1, 1, 1], n_jobs=2)  # compiled functions are loaded
+    warm = PairProblem(
+        [np.eye(6), np.ones((6, 6))], [0, 0, 0, 1, 1, 1], n_jobs=2
+    )  # compiled functions are loaded
     solve_certified(warm, make_regularizer(name, 2), lam)
     before = peak_gigabytes()
-    build = lambda: PairProblem(read(file, n), y, n_kernels=P, check_psd=False, n_jobs=2)
+    build = lambda: PairProblem(
+        read(file, n), y, n_kernels=P, check_psd=False, n_jobs=2
+    )
     spent, problem = timed(build)
     solver, unit = solve_certified, 1.0
-    if side == "cvxpy":  # the sum over pairs, not the mean: Clarabel takes a third of the steps
+    if (
+        side == "cvxpy"
+    ):  # the sum over pairs, not the mean: Clarabel takes a third of the steps
         solver, unit = solve_cvxpy, float(problem.n_pairs)
         problem.w = problem.w * np.float32(unit)
-    seconds, found = timed(lambda: solver(problem, make_regularizer(name, P), unit * lam))
-    print(seconds + spent * (side == "weights"), peak_gigabytes(), found.objective / unit, before)
+    seconds, found = timed(
+        lambda: solver(problem, make_regularizer(name, P), unit * lam)
+    )
+    print(
+        seconds + spent * (side == "weights"),
+        peak_gigabytes(),
+        found.objective / unit,
+        before,
+    )
 
 
 def one_mklpy(method, n, file, y):
-    "MKLpy's weights; its list of Gram matrices in double precision is there before the clock starts."
+    """MKLpy's weights; its list of Gram matrices in double precision is there before
+    the clock starts."""
     import MKLpy.algorithms
     import torch
 
@@ -184,31 +288,48 @@ def one_mklpy(method, n, file, y):
     grams = [torch.from_numpy(K.astype(np.float64)) for K in read(file, n)]
     before = peak_gigabytes()
     model = getattr(MKLpy.algorithms, method)()
-    seconds, _ = timed(lambda: model.combine_kernels(grams, torch.from_numpy((y == y[0]).astype(np.int64))))
+    seconds, _ = timed(
+        lambda: model.combine_kernels(
+            grams, torch.from_numpy((y == y[0]).astype(np.int64))
+        )
+    )
     print(seconds, peak_gigabytes(), 0.0, before)
 
 
 def write(folder, n, n_first=None):
-    "The Gram matrices of a task (of its first examples, after shuffling), centred and scaled, in a file."
+    """The Gram matrices of a task (of its first examples, after shuffling), centred
+    and scaled, in a file."""
     kernels, y, origin = task(n)
     rows = np.random.default_rng(0).permutation(n)[: n_first or n]
     file = Path(folder) / f"grams{len(rows)}"
     with open(file, "wb") as stream:
         for K in kernels:
-            standardize_gram(K[np.ix_(rows, rows)].astype(np.float64)).astype(np.float32).tofile(stream)
+            standardize_gram(K[np.ix_(rows, rows)].astype(np.float64)).astype(
+                np.float32
+            ).tofile(stream)
     np.save(f"{file}.npy", y[rows])
     print(f"{P} kernels of {len(rows)} {origin}", flush=True)
     return file
 
 
 def load(n, files):
-    return PairProblem(read(files[n], n), np.load(f"{files[n]}.npy"), n_kernels=P, check_psd=False, n_jobs=2)
+    return PairProblem(
+        read(files[n], n),
+        np.load(f"{files[n]}.npy"),
+        n_kernels=P,
+        check_psd=False,
+        n_jobs=2,
+    )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a small size, to see that it runs")
-    parser.add_argument("--store", action="store_true", help="keep the figures in benchmarks/mkl.csv")
+    parser.add_argument(
+        "--quick", action="store_true", help="a small size, to see that it runs"
+    )
+    parser.add_argument(
+        "--store", action="store_true", help="keep the figures in benchmarks/mkl.csv"
+    )
     parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -218,7 +339,11 @@ if __name__ == "__main__":
     small, large, written = (60, 150, 120) if args.quick else (541, 1444, 432)
     faster = {"EasyMKL": ("1 or more", ""), "CKA": ("30 times faster", "3 or more")}
     with tempfile.TemporaryDirectory() as folder:
-        files = {small: write(folder, small), large: write(folder, large), written: write(folder, large, written)}
+        files = {
+            small: write(folder, small),
+            large: write(folder, large),
+            written: write(folder, large, written),
+        }
         problem = load(large, files)
         solve_each(problem, large, (1e-2, 1e-4, 1e-6))
         path_each(problem, large)
@@ -226,7 +351,9 @@ if __name__ == "__main__":
         del problem
         memory(large, files)
         beside_mklpy(small, files, ("EasyMKL", "CKA"), faster)
-        beside_mklpy(large, files, ("EasyMKL",), {"EasyMKL": ("3 times faster", "10 or more")})
+        beside_mklpy(
+            large, files, ("EasyMKL",), {"EasyMKL": ("3 times faster", "10 or more")}
+        )
         beside_cvxpy(written, 1e-3, files)
     if args.store and not args.quick:
         store(__file__)

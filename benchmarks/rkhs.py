@@ -1,18 +1,28 @@
-"""Speed of okbook.rkhs beside the formulas as they are printed, in one run: ``python benchmarks/rkhs.py``.
+"""Speed of okbook.rkhs beside the formulas as they are printed, in one run: ``python
+benchmarks/rkhs.py``.
 
-The peers are the source's equation (9) by ``numpy.linalg.solve``, once for each set of penalties and each fold; bare
-``scipy.linalg.cho_factor`` and ``cho_solve``; and fitting again without each example. Data are random points and
-vectors: only the sizes count. One thread. Ratios are the peer's seconds over okbook's, medians over pairs of runs,
-one of each after the other; where the peer would take hours, a sample of its calls is timed, and the line says so.
-Nothing here gates a test. With ``--store`` the figures go to ``benchmarks/rkhs.csv``, which the book's page on speed
-shows.
+The peers are the source's equation (9) by ``numpy.linalg.solve``, once for each set of
+penalties and each fold; bare ``scipy.linalg.cho_factor`` and ``cho_solve``; and fitting
+again without each example. Data are random points and vectors: only the sizes count.
+One thread. Ratios are the peer's seconds over okbook's, medians over pairs of runs, one
+of each after the other; where the peer would take hours, a sample of its calls is
+timed, and the line says so. Nothing here gates a test. With ``--store`` the figures go
+to ``benchmarks/rkhs.csv``, which the book's page on speed shows.
 """
 
 import argparse
 import statistics
 
 # first: it sets the number of threads before numpy is there
-from measure import in_a_process_of_its_own, median_seconds, pairs, peak_gigabytes, report, store, timed  # isort: skip
+from measure import (
+    in_a_process_of_its_own,
+    median_seconds,
+    pairs,
+    peak_gigabytes,
+    report,
+    store,
+    timed,
+)  # isort: skip
 
 import numpy as np
 import scipy.linalg as sla
@@ -55,17 +65,21 @@ def folds(draw):
 
 
 def whole_grid(K, M, draws, K_out):
-    "Losses of the grid for each draw of the labelled nodes, and the spectrum that served them all."
+    """Losses of the grid for each draw of the labelled nodes, and the spectrum that
+    served them all."""
     spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
     return np.array([one_draw(spectrum, draw, K_out) for draw in draws]), spectrum
 
 
 def one_draw(spectrum, draw, K_out):
-    return smoothed_cv_losses(spectrum, draw, K_out[np.ix_(draw, draw)], LAM1S, LAM2S, folds(draw))
+    return smoothed_cv_losses(
+        spectrum, draw, K_out[np.ix_(draw, draw)], LAM1S, LAM2S, folds(draw)
+    )
 
 
 def by_formula_9(K, KM, labelled, queries, lam1, lam2):
-    "Weights of the labelled outputs at the queries: eq-rrsn-9, one matrix of all nodes to solve with."
+    """Weights of the labelled outputs at the queries: eq-rrsn-9, one matrix of all
+    nodes to solve with."""
     A = 2.0 * lam2 * KM
     A[:, labelled] += K[:, labelled]
     A[np.diag_indices_from(A)] += lam1
@@ -75,30 +89,54 @@ def by_formula_9(K, KM, labelled, queries, lam1, lam2):
 
 
 def grid(n, n_labelled, n_draws, n_cells, seed=0):
-    "A whole grid with one eigendecomposition, beside formula (9) for each of its cells, folds and draws."
-    draws = [draw for draw, _ in labelled_draws(n, n_labelled / n, n_draws, random_state=seed)]
+    """A whole grid with one eigendecomposition, beside formula (9) for each of its
+    cells, folds and draws."""
+    draws = [
+        draw
+        for draw, _ in labelled_draws(n, n_labelled / n, n_draws, random_state=seed)
+    ]
     (K, M), K_out = smoothed_problem(n), OUTPUTS.gram(points(n)[1])
     seconds, (losses, spectrum) = timed(lambda: whole_grid(K, M, draws, K_out))
     product, KM = timed(lambda: K @ M)
     rng, spent, gaps = np.random.default_rng(seed), [], []
     for _ in range(n_cells):
-        d, i, j = rng.integers(n_draws), rng.integers(len(LAM1S)), rng.integers(len(LAM2S))
+        d, i, j = (
+            rng.integers(n_draws),
+            rng.integers(len(LAM1S)),
+            rng.integers(len(LAM2S)),
+        )
         draw, cell = draws[d], []
         G = K_out[np.ix_(draw, draw)]
         ours = spectrum.holdout_weights(draw, LAM1S[i], LAM2S[j], folds(draw))
         for (train, test), W in zip(folds(draw), ours):
-            one, naive = timed(lambda: by_formula_9(K, KM, draw[train], draw[test], LAM1S[i], LAM2S[j]))  # noqa: B023
+            one, naive = timed(
+                lambda: by_formula_9(K, KM, draw[train], draw[test], LAM1S[i], LAM2S[j])
+            )  # noqa: B023
             spent.append(one)
             gaps.append(np.abs(W - naive).max())
             blocks = G[np.ix_(train, train)], G[np.ix_(test, train)], np.ones(len(test))
             cell.append(feature_space_losses(naive, *blocks))
         gaps.append(abs(np.concatenate(cell).mean() - losses[d, i, j]))
     solves, solve = losses.size * 5, statistics.mean(spent)
-    grid = f"{len(LAM1S) * len(LAM2S)} penalties, 5 folds, {n_draws} draws of {n_labelled} labelled"
-    for peer, total in (("(9) for each", solves * (product + solve)), ("the same, K L once", product + solves * solve)):
-        report(f"{grid}; peer: {peer}", n, seconds, total, total / seconds, wanted="100 times faster")
+    grid = (
+        f"{len(LAM1S) * len(LAM2S)} penalties, 5 folds, {n_draws} draws of "
+        f"{n_labelled} labelled"
+    )
+    for peer, total in (
+        ("(9) for each", solves * (product + solve)),
+        ("the same, K L once", product + solves * solve),
+    ):
+        report(
+            f"{grid}; peer: {peer}",
+            n,
+            seconds,
+            total,
+            total / seconds,
+            wanted="100 times faster",
+        )
     report(
-        f"greatest difference of weights and losses, in {len(spent)} of {solves} solutions",
+        f"greatest difference of weights and losses, in {len(spent)} of {solves} "
+        f"solutions",
         n,
         max(gaps),
         unit="",
@@ -107,19 +145,26 @@ def grid(n, n_labelled, n_draws, n_cells, seed=0):
 
 
 def single_fit(n, n_queries, repeats):
-    "Fit and decode, beside nothing but the kernels, scipy's Cholesky factorisation, and the nearest output."
+    """Fit and decode, beside nothing but the kernels, scipy's Cholesky
+    factorisation, and the nearest output."""
     X, Y = points(n + n_queries)
     train, queries = slice(n), slice(n, None)
     outputs = dict(output_kernel=OUTPUTS)
 
     def ours():
-        return OutputKernelRidge(INPUTS, lam1=0.1, **outputs).fit(X[train], Y[train]).predict(X[queries])
+        return (
+            OutputKernelRidge(INPUTS, lam1=0.1, **outputs)
+            .fit(X[train], Y[train])
+            .predict(X[queries])
+        )
 
     def bare():
         K, K_out = INPUTS.gram(X[train]), OUTPUTS.gram(Y[train])
         K[np.diag_indices(n)] += 0.1
         factor = sla.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-        W = sla.cho_solve(factor, INPUTS.gram(X[queries], X[train]).T, check_finite=False).T
+        W = sla.cho_solve(
+            factor, INPUTS.gram(X[queries], X[train]).T, check_finite=False
+        ).T
         return Y[train][np.argmin(K_out.diagonal() - 2.0 * (W @ K_out), axis=1)]
 
     np.testing.assert_array_equal(ours(), bare())
@@ -134,10 +179,14 @@ def single_fit(n, n_queries, repeats):
 
 
 def leave_one_out(n, n_lams, repeats, n_left_out=10):
-    "All ridges by the closed form, beside as many plain fits, and beside fits without some of the examples."
+    """All ridges by the closed form, beside as many plain fits, and beside fits
+    without some of the examples."""
     X, Y = points(n)
     K, lams = INPUTS.gram(X), np.logspace(-6, 3, n_lams)
-    for name, outputs in (("rank 20", dict(output_kernel="linear")), ("full rank", dict(output_kernel=OUTPUTS))):
+    for name, outputs in (
+        ("rank 20", dict(output_kernel="linear")),
+        ("full rank", dict(output_kernel=OUTPUTS)),
+    ):
         pairs(
             f"leave-one-out, {n_lams} ridges, outputs of {name}; peer: {n_lams} fits",
             n,
@@ -156,16 +205,27 @@ def leave_one_out(n, n_lams, repeats, n_left_out=10):
                 spent.append(one)
                 gap = max(gap, abs(losses[k, i] - loss))
         report(
-            f"the same by {n_lams * n} fits, of which {len(spent)} timed", n, "", n_lams * n * statistics.mean(spent)
+            f"the same by {n_lams * n} fits, of which {len(spent)} timed",
+            n,
+            "",
+            n_lams * n * statistics.mean(spent),
         )
-        report(f"greatest difference of losses, outputs of {name}", n, gap, unit="", wanted="under 1e-8")
+        report(
+            f"greatest difference of losses, outputs of {name}",
+            n,
+            gap,
+            unit="",
+            wanted="under 1e-8",
+        )
 
 
 def without(i, rest, X, Y, K_out, outputs, lam1):
     "Loss of example i under the model that has not seen it."
     model = OutputKernelRidge(INPUTS, lam1=lam1, **outputs).fit(X[rest], Y[rest])
     w = model.weights(X[[i]])
-    return feature_space_losses(w, K_out[np.ix_(rest, rest)], K_out[[i]][:, rest], K_out[[i], [i]])[0]
+    return feature_space_losses(
+        w, K_out[np.ix_(rest, rest)], K_out[[i]][:, rest], K_out[[i], [i]]
+    )[0]
 
 
 def grid_seconds(spectrum, n_labelled, K_out):
@@ -177,38 +237,65 @@ def growth(sizes, labelled, n_labelled, n):
     K_out = OUTPUTS.gram(points(max(*sizes, n))[1])
     for size in sizes:
         K, M = smoothed_problem(size)
-        report("growth: the spectrum, once", size, median_seconds(lambda: SmoothedSpectrum(kernel_factor(K)[0], M), 3))  # noqa: B023
+        report(
+            "growth: the spectrum, once",
+            size,
+            median_seconds(lambda: SmoothedSpectrum(kernel_factor(K)[0], M), 3),
+        )  # noqa: B023
         spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
         report(
-            f"growth: 49 penalties x 5 folds, {n_labelled} labelled", size, grid_seconds(spectrum, n_labelled, K_out)
+            f"growth: 49 penalties x 5 folds, {n_labelled} labelled",
+            size,
+            grid_seconds(spectrum, n_labelled, K_out),
         )
         KM, nodes = K @ M, np.arange(n_labelled)
-        one = median_seconds(lambda: by_formula_9(K, KM, nodes, nodes[:20], 0.1, 0.1), 3)  # noqa: B023
+        one = median_seconds(
+            lambda: by_formula_9(K, KM, nodes, nodes[:20], 0.1, 0.1), 3
+        )  # noqa: B023
         report("growth: formula (9), once", size, "", one)
     K, M = smoothed_problem(n)
     spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
     for l in labelled:
-        report(f"growth in l: 49 penalties x 5 folds, N = {n}", l, grid_seconds(spectrum, l, K_out))
+        report(
+            f"growth in l: 49 penalties x 5 folds, N = {n}",
+            l,
+            grid_seconds(spectrum, l, K_out),
+        )
 
 
 def large(n, n_landmarks, n_labelled):
     "A sparse graph of many nodes and a Nystrom factor, in a process of its own."
-    seconds, peak = in_a_process_of_its_own(__file__, "--large", *map(str, (n, n_landmarks, n_labelled)))
-    report(f"semi-supervised fit, sparse graph, {n_landmarks} landmarks, {n_labelled} labelled", n, seconds)
+    seconds, peak = in_a_process_of_its_own(
+        __file__, "--large", *map(str, (n, n_landmarks, n_labelled))
+    )
+    report(
+        f"semi-supervised fit, sparse graph, {n_landmarks} landmarks, {n_labelled} "
+        f"labelled",
+        n,
+        seconds,
+    )
     report("its peak memory", n, peak, unit="GB", wanted="under 24 GB")
 
 
 def one_large(n, n_landmarks, n_labelled):
     X, Y = points(n)
-    model = SemiSupervisedOutputKernelRidge(INPUTS, lam1=0.1, lam2=0.1, graph="knn", n_landmarks=n_landmarks)
-    seconds, _ = timed(lambda: model.fit(X, Y[:n_labelled], labelled=np.arange(n_labelled)))
+    model = SemiSupervisedOutputKernelRidge(
+        INPUTS, lam1=0.1, lam2=0.1, graph="knn", n_landmarks=n_landmarks
+    )
+    seconds, _ = timed(
+        lambda: model.fit(X, Y[:n_labelled], labelled=np.arange(n_labelled))
+    )
     print(seconds, peak_gigabytes())
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    parser.add_argument("--store", action="store_true", help="keep the figures in benchmarks/rkhs.csv")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, to see that it runs"
+    )
+    parser.add_argument(
+        "--store", action="store_true", help="keep the figures in benchmarks/rkhs.csv"
+    )
     parser.add_argument("--large", type=int, nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.large:

@@ -1,4 +1,5 @@
-"""The command ``okbook``: run, show and check the tables of the book, list and check its data."""
+"""The command ``okbook``: run, show and check the tables of the book, list and check
+its data."""
 
 import argparse
 import sys
@@ -17,7 +18,10 @@ def _tables_list(args):
             failed = 1
             continue
         done = sum(key in stored for key in table.keys())
-        print(f"{table.id:<16} {done:>4} of {len(table.keys()):>4} cells stored   {table.summary}")
+        print(
+            f"{table.id:<16} {done:>4} of {len(table.keys()):>4} cells stored   "
+            f"{table.summary}"
+        )
     return failed
 
 
@@ -27,7 +31,10 @@ def _matching(table, pattern):
 
     keys = [key for key in table.keys() if fnmatchcase(str(key), pattern)]
     if not keys:
-        raise TableError(f"no cell of table {table.id!r} matches {pattern!r}: its first cell is {table.keys()[0]}")
+        raise TableError(
+            f"no cell of table {table.id!r} matches {pattern!r}: its first cell is "
+            f"{table.keys()[0]}"
+        )
     return keys
 
 
@@ -63,19 +70,31 @@ def _tables_check(args):
     for key, (stored, again) in check_slice(table, args.folder).items():
         print(f"{key}: stored {stored!r}, recomputed {again!r}")
     code = check_code(table, args.folder)
-    print(f"All agree to a relative {table.rtol:g}, and the code is the one recorded: {code}")
+    print(
+        f"All agree to a relative {table.rtol:g}, and the code is the one recorded: "
+        f"{code}"
+    )
 
 
 def _tables_stamp(args):
     from okbook.tables import find, find_tables, read_run, stamp, table_folder
 
     if args.all:
-        tables = [table for table in find_tables().values() if (table_folder(table.id) / "run.json").exists()]
+        tables = [
+            table
+            for table in find_tables().values()
+            if (table_folder(table.id) / "run.json").exists()
+        ]
     else:
         tables = [find(table_id) for table_id in args.ids]
     failed = 0
     for table in tables:
-        options = {"sample": args.sample, "seed": args.seed, "n_jobs": args.n_jobs, "paper": args.paper}
+        options = {
+            "sample": args.sample,
+            "seed": args.seed,
+            "n_jobs": args.n_jobs,
+            "paper": args.paper,
+        }
         try:
             keys = _matching(table, args.only) if args.only else ()
             pairs = stamp(table, keys=keys, progress=not args.quiet, **options)
@@ -85,8 +104,15 @@ def _tables_stamp(args):
             continue
         if pairs:
             last = read_run(table_folder(table.id))["stamps"][-1:]
-            code = f"stamped as {last[0]['to']}" if last else "the code is the one recorded"
-            print(f"{table.id}: {len(pairs)} cells agree to a relative {table.rtol:g}; {code}")
+            code = (
+                f"stamped as {last[0]['to']}"
+                if last
+                else "the code is the one recorded"
+            )
+            print(
+                f"{table.id}: {len(pairs)} cells agree to a relative "
+                f"{table.rtol:g}; {code}"
+            )
         else:
             print(f"{table.id}: the code is the one recorded, nothing to stamp")
     return failed
@@ -96,7 +122,10 @@ def _data_list(args):
     from okbook.datasets import REGISTRY, available
 
     for name, entry in REGISTRY.items():
-        print(f"{name:<16} {'here' if available(name) else 'not here':<9} {entry['title']}")
+        print(
+            f"{name:<16} {'here' if available(name) else 'not here':<9} "
+            f"{entry['title']}"
+        )
 
 
 def _data_check(args):
@@ -107,7 +136,10 @@ def _data_check(args):
         try:
             for part, fingerprint in check(name, download=args.download).items():
                 print(f"{name:<16} {part:<8} {fingerprint}  as published")
-        except (OSError, ValueError) as error:  # missing, damaged or unknown: say so, and check the others
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # missing, damaged or unknown: say so, and check the others
             _complain(error)
             failed = 1
     return failed
@@ -123,37 +155,110 @@ def _parser():
         sub.set_defaults(do=do)
         return sub
 
-    tables = groups.add_parser("tables", help="the tables of the sources, recomputed").add_subparsers(required=True)
-    command(tables, "list", _tables_list, "the tables, and how many of their cells are stored")
-    run = command(tables, "run", _tables_run, "compute the missing cells; go on after an interruption")
-    show = command(tables, "show", _tables_show, "the paper's values, ours, their difference")
-    check = command(tables, "check", _tables_check, "compute a few stored cells again, and compare the code")
+    tables = groups.add_parser(
+        "tables", help="the tables of the sources, recomputed"
+    ).add_subparsers(required=True)
+    command(
+        tables,
+        "list",
+        _tables_list,
+        "the tables, and how many of their cells are stored",
+    )
+    run = command(
+        tables,
+        "run",
+        _tables_run,
+        "compute the missing cells; go on after an interruption",
+    )
+    show = command(
+        tables, "show", _tables_show, "the paper's values, ours, their difference"
+    )
+    check = command(
+        tables,
+        "check",
+        _tables_check,
+        "compute a few stored cells again, and compare the code",
+    )
     for sub in (run, show, check):
         sub.add_argument("id", help="such as ok3-table1")
-        sub.add_argument("--folder", help="where its files are (default: tables/<id>, here or in a folder above)")
-    stamp = command(tables, "stamp", _tables_stamp, "record that the code has changed and the cells have not")
+        sub.add_argument(
+            "--folder",
+            help="where its files are (default: tables/<id>, here or in a folder "
+            "above)",
+        )
+    stamp = command(
+        tables,
+        "stamp",
+        _tables_stamp,
+        "record that the code has changed and the cells have not",
+    )
     which = stamp.add_mutually_exclusive_group(required=True)
-    which.add_argument("ids", nargs="*", metavar="id", default=[], help="such as ok3-table1")
+    which.add_argument(
+        "ids", nargs="*", metavar="id", default=[], help="such as ok3-table1"
+    )
     which.add_argument("--all", action="store_true", help="every table that is stored")
-    stamp.add_argument("--sample", type=int, default=0, metavar="N", help="compute N random cells besides the slice")
-    stamp.add_argument("--seed", type=int, default=0, help="of the random cells (default: 0)")
-    stamp.add_argument("--paper", action="store_true", help="accept a paper.csv that has changed")
+    stamp.add_argument(
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="compute N random cells besides the slice",
+    )
+    stamp.add_argument(
+        "--seed", type=int, default=0, help="of the random cells (default: 0)"
+    )
+    stamp.add_argument(
+        "--paper", action="store_true", help="accept a paper.csv that has changed"
+    )
     stamp.add_argument("--quiet", action="store_true", help="no progress bar")
     for sub in (run, stamp):
-        sub.add_argument("--n-jobs", type=int, default=1, help="number of processes, -1 for all (default: 1)")
-    run.add_argument("--only", metavar="PATTERN", help="only cells like 'OK3*, 200, *' (--fresh drops only these)")
-    stamp.add_argument("--only", metavar="PATTERN", help="compute cells like 'OK3*, 200, *' besides the slice")
-    run.add_argument("--backend", choices=["loky", "threading", "dask"], help="how joblib runs the cells")
-    run.add_argument("--scheduler", metavar="ADDR", help="address of a Dask scheduler, such as tcp://10.0.0.1:8786")
+        sub.add_argument(
+            "--n-jobs",
+            type=int,
+            default=1,
+            help="number of processes, -1 for all (default: 1)",
+        )
+    run.add_argument(
+        "--only",
+        metavar="PATTERN",
+        help="only cells like 'OK3*, 200, *' (--fresh drops only these)",
+    )
+    stamp.add_argument(
+        "--only",
+        metavar="PATTERN",
+        help="compute cells like 'OK3*, 200, *' besides the slice",
+    )
+    run.add_argument(
+        "--backend",
+        choices=["loky", "threading", "dask"],
+        help="how joblib runs the cells",
+    )
+    run.add_argument(
+        "--scheduler",
+        metavar="ADDR",
+        help="address of a Dask scheduler, such as tcp://10.0.0.1:8786",
+    )
     run.add_argument("--fresh", action="store_true", help="drop the stored cells first")
-    run.add_argument("--force", action="store_true", help="add to stored cells of other code, data or seed")
-    run.add_argument("--quiet", action="store_true", help="no progress bar, no table at the end")
+    run.add_argument(
+        "--force",
+        action="store_true",
+        help="add to stored cells of other code, data or seed",
+    )
+    run.add_argument(
+        "--quiet", action="store_true", help="no progress bar, no table at the end"
+    )
 
     data = groups.add_parser("data", help="the datasets").add_subparsers(required=True)
-    command(data, "list", _data_list, "the datasets, and which of them are on this machine")
-    check = command(data, "check", _data_check, "read datasets and check them against the registry")
+    command(
+        data, "list", _data_list, "the datasets, and which of them are on this machine"
+    )
+    check = command(
+        data, "check", _data_check, "read datasets and check them against the registry"
+    )
     check.add_argument("names", nargs="*", metavar="name", help="default: all")
-    check.add_argument("--download", action="store_true", help="download what is missing")
+    check.add_argument(
+        "--download", action="store_true", help="download what is missing"
+    )
     return parser
 
 
@@ -184,12 +289,17 @@ def main(argv=None):
         _complain(error)
         return 1
     except KeyboardInterrupt:
-        print("okbook: interrupted; finished cells are stored, and the same command goes on", file=sys.stderr)
+        print(
+            "okbook: interrupted; finished cells are stored, and the same command "
+            "goes on",
+            file=sys.stderr,
+        )
         return 130
 
 
 def _expected_errors():
-    "What a user can do something about: missing or damaged data and tables, a full or read-only disk."
+    """What a user can do something about: missing or damaged data and tables, a full
+    or read-only disk."""
     from okbook.datasets import DatasetDamaged
     from okbook.tables import TableError
 

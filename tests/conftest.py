@@ -1,6 +1,7 @@
 """What all tests share: no download, and data that must be there when it is required.
 
-A test that asks for a dataset has the mark `needs_data`, so that a second pass, with the data, runs those only.
+A test that asks for a dataset has the mark `needs_data`, so that a second pass, with
+the data, runs those only.
 """
 
 import os
@@ -9,17 +10,23 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # toy_lab, importable also by the workers that a test starts
+sys.path.insert(
+    0, str(Path(__file__).parent)
+)  # toy_lab, importable also by the workers that a test starts
 
 os.environ.setdefault("OKBOOK_OFFLINE", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
 
 
 def asks_for_data(item):
-    "Whether a test does something else where the data is: by our fixture, by its own means, or as an example."
+    """Whether a test does something else where the data is: by our fixture, by its
+    own means, or as an example."""
     if isinstance(item, pytest.DoctestItem):
         return "available(" in item.dtest.docstring
-    return "require_dataset" in item.fixturenames or "DatasetNotFound" in item.function.__code__.co_names
+    return (
+        "require_dataset" in item.fixturenames
+        or "DatasetNotFound" in item.function.__code__.co_names
+    )
 
 
 def pytest_collection_modifyitems(items):
@@ -32,14 +39,20 @@ def pytest_collection_modifyitems(items):
 def dask_scheduler():
     "The address of a Dask cluster of two worker processes on this machine."
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+    }
     with distributed.LocalCluster(**options) as cluster:
         yield cluster.scheduler_address
 
 
 @pytest.fixture
 def require_dataset():
-    """Skip without a dataset, or fail: with OKBOOK_REQUIRE_DATA=1 absent data is an error, and damaged data always."""
+    """Skip without a dataset, or fail: with OKBOOK_REQUIRE_DATA=1 absent data is an
+    error, and damaged data always."""
     from okbook.datasets import DatasetNotFound, check
 
     def require(*names):

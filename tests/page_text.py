@@ -1,4 +1,5 @@
-"""The text of a page that is computed from stored tables: its cells, run without those that compute something live."""
+"""The text of a page that is computed from stored tables: its cells, run without
+those that compute something live."""
 
 import ast
 import contextlib
@@ -12,19 +13,28 @@ NOTEBOOKS = Path(__file__).parents[1] / "nbs"
 
 
 def shown(page, names, wanted=lambda source: True):
-    """Run the hidden imports of a page and the wanted ones of its other cells, and collect what they show.
+    """Run the hidden imports of a page and the wanted ones of its other cells, and
+    collect what they show.
 
-    Exported cells are left out, `names` has what they define; and so are demonstrations.
+    Exported cells are left out, `names` has what they define; and so are
+    demonstrations.
     """
-    cells = json.loads((NOTEBOOKS / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((NOTEBOOKS / f"{page}.ipynb").read_text(encoding="utf-8"))[
+        "cells"
+    ]
     space, said = {"np": np} | names, []
     with contextlib.chdir(NOTEBOOKS):
         for cell in cells:
             source = "".join(cell["source"])
             skipped = any(
-                line.startswith(("#| export", "#| demonstration", "#| default_exp")) for line in source.split("\n")
+                line.startswith(("#| export", "#| demonstration", "#| default_exp"))
+                for line in source.split("\n")
             )
-            if cell["cell_type"] != "code" or skipped or not ("#| hide" in source or wanted(source)):
+            if (
+                cell["cell_type"] != "code"
+                or skipped
+                or not ("#| hide" in source or wanted(source))
+            ):
                 continue
             *body, last = ast.parse(source).body
             exec(compile(ast.Module(body, []), page, "exec"), space)

@@ -1,4 +1,5 @@
-"""Oracles, scikit-learn's checks and faults of okbook.ensembles, the part on AdaBoost."""
+"""Oracles, scikit-learn's checks and faults of okbook.ensembles, the part on
+AdaBoost."""
 
 import pickle
 import warnings
@@ -21,9 +22,17 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.datasets import DatasetNotFound, load_uci
-from okbook.ensembles import AdaBoost, DecisionStump, RandomizedTreeClassifier, boost_step
+from okbook.ensembles import (
+    AdaBoost,
+    DecisionStump,
+    RandomizedTreeClassifier,
+    boost_step,
+)
 
-assert_allclose, assert_array_equal = np.testing.assert_allclose, np.testing.assert_array_equal
+assert_allclose, assert_array_equal = (
+    np.testing.assert_allclose,
+    np.testing.assert_array_equal,
+)
 
 
 def sample(n=150, p=4, n_classes=2, seed=0, noise=0.2):
@@ -38,21 +47,36 @@ def sample(n=150, p=4, n_classes=2, seed=0, noise=0.2):
 
 def assert_same_stumps(ours, theirs, X):
     "Stump for stump, alpha for alpha, vote for vote."
-    assert [h.feature_ for h in ours.estimators_] == [e.tree_.feature[0] for e in theirs.estimators_]
-    assert_allclose([h.threshold_ for h in ours.estimators_], [e.tree_.threshold[0] for e in theirs.estimators_])
+    assert [h.feature_ for h in ours.estimators_] == [
+        e.tree_.feature[0] for e in theirs.estimators_
+    ]
+    assert_allclose(
+        [h.threshold_ for h in ours.estimators_],
+        [e.tree_.threshold[0] for e in theirs.estimators_],
+    )
     assert_same_votes(ours, theirs, X)
 
 
 def assert_same_votes(ours, theirs, X):
     T = len(ours.estimators_)
-    assert_allclose(2.0 * ours.alphas_, theirs.estimator_weights_[:T], rtol=1e-8)  # eq-ada-alpha, eq-ada-samme
-    assert_allclose(ours.errors_, theirs.estimator_errors_[:T], rtol=1e-8)  # eq-ada-epsilon
-    assert_allclose(theirs.estimator_weights_[T:], 0.0, atol=1e-12)  # it goes on where an error is 1/2 but for rounding
+    assert_allclose(
+        2.0 * ours.alphas_, theirs.estimator_weights_[:T], rtol=1e-8
+    )  # eq-ada-alpha, eq-ada-samme
+    assert_allclose(
+        ours.errors_, theirs.estimator_errors_[:T], rtol=1e-8
+    )  # eq-ada-epsilon
+    assert_allclose(
+        theirs.estimator_weights_[T:], 0.0, atol=1e-12
+    )  # it goes on where an error is 1/2 but for rounding
     assert_array_equal(ours.predict(X), theirs.predict(X))
     for mine, other in zip(ours.staged_predict(X), theirs.staged_predict(X)):
         assert_array_equal(mine, other)
     if len(ours.classes_) == 2:  # scikit-learn's is a mean, and counts each vote twice
-        assert_allclose(2.0 * ours.decision_function(X) / ours.alphas_.sum(), theirs.decision_function(X), atol=1e-8)
+        assert_allclose(
+            2.0 * ours.decision_function(X) / ours.alphas_.sum(),
+            theirs.decision_function(X),
+            atol=1e-8,
+        )
 
 
 # scikit-learn's discrete AdaBoost
@@ -61,17 +85,21 @@ def assert_same_votes(ours, theirs, X):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_equals_scikit_learn_stump_for_stump(seed, n_classes):
-    "On continuous inputs, where no two tests are equally good but by the rarest chance."
+    """On continuous inputs, where no two tests are equally good but by the rarest
+    chance."""
     X, y = sample(n_classes=n_classes, seed=seed)
     weight = np.random.default_rng(seed).exponential(size=len(y))
     for sample_weight in (None, weight):
         ours = AdaBoost(n_estimators=40).fit(X, y, sample_weight)
-        theirs = AdaBoostClassifier(n_estimators=40, random_state=seed).fit(X, y, sample_weight)
+        theirs = AdaBoostClassifier(n_estimators=40, random_state=seed).fit(
+            X, y, sample_weight
+        )
         assert_same_stumps(ours, theirs, X)
 
 
 def test_equals_scikit_learn_on_spambase():
-    "The work of benchmarks/ensembles.py: many equal values, but none of the 200 rounds has a tie of two features."
+    """The work of benchmarks/ensembles.py: many equal values, but none of the 200
+    rounds has a tie of two features."""
     try:
         data = load_uci("spambase", download=False)
     except DatasetNotFound as missing:
@@ -90,7 +118,11 @@ def test_equals_scikit_learn_on_tumours():
     assert_same_stumps(ours, theirs, X)
 
 
-LEARNERS = [GaussianNB(), LogisticRegression(C=10.0), DecisionTreeClassifier(max_depth=2, random_state=0)]
+LEARNERS = [
+    GaussianNB(),
+    LogisticRegression(C=10.0),
+    DecisionTreeClassifier(max_depth=2, random_state=0),
+]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -100,15 +132,21 @@ def test_any_learner_equals_scikit_learn(learner, n_classes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ours = AdaBoost(learner, n_estimators=10, random_state=0).fit(X, y)
-    assert_same_votes(ours, AdaBoostClassifier(learner, n_estimators=10, random_state=0).fit(X, y), X)
+    assert_same_votes(
+        ours, AdaBoostClassifier(learner, n_estimators=10, random_state=0).fit(X, y), X
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_trees_sorted_once_equal_scikit_learn(n_classes):
     X, y = sample(300, 5, n_classes)
-    ours = AdaBoost(RandomizedTreeClassifier("gini", max_depth=3), n_estimators=15).fit(X, y)
+    ours = AdaBoost(RandomizedTreeClassifier("gini", max_depth=3), n_estimators=15).fit(
+        X, y
+    )
     peer = DecisionTreeClassifier(max_depth=3)
-    assert_same_votes(ours, AdaBoostClassifier(peer, n_estimators=15, random_state=0).fit(X, y), X)
+    assert_same_votes(
+        ours, AdaBoostClassifier(peer, n_estimators=15, random_state=0).fit(X, y), X
+    )
 
 
 def test_trees_are_sorted_once(monkeypatch):
@@ -116,7 +154,9 @@ def test_trees_are_sorted_once(monkeypatch):
 
     made = []
     sorted_features = module._SortedFeatures
-    monkeypatch.setattr(module, "_SortedFeatures", lambda X: made.append(1) or sorted_features(X))
+    monkeypatch.setattr(
+        module, "_SortedFeatures", lambda X: made.append(1) or sorted_features(X)
+    )
     X, y = sample()
     AdaBoost(RandomizedTreeClassifier(max_depth=2), n_estimators=5).fit(X, y)
     assert len(made) == 1
@@ -134,12 +174,17 @@ def best_by_hand(X, y, w, impurity):
         values = np.unique(X[:, f].astype(np.float32)).astype(float)
         for cut in (values[1:] + values[:-1]) / 2:
             left = X[:, f] <= cut
-            mass = [np.bincount(y[side], w[side], y.max() + 1) for side in (left, ~left)]
+            mass = [
+                np.bincount(y[side], w[side], y.max() + 1) for side in (left, ~left)
+            ]
             found.append((sum(impurity(m) for m in mass), f, cut))
     return min(found, key=lambda test: test[0])
 
 
-IMPURITIES = {"gini": lambda m: m.sum() - (m**2).sum() / m.sum(), "error": lambda m: m.sum() - m.max()}
+IMPURITIES = {
+    "gini": lambda m: m.sum() - (m**2).sum() / m.sum(),
+    "error": lambda m: m.sum() - m.max(),
+}
 
 
 @pytest.mark.parametrize("criterion", IMPURITIES)
@@ -150,28 +195,44 @@ def test_stump_is_the_best_of_all_tests(criterion, n_classes, decimals):
     X, w = X.round(decimals), np.random.default_rng(1).random(60)
     stump = DecisionStump(criterion).fit(X, y, w)
     least, feature, threshold = best_by_hand(X, y, w, IMPURITIES[criterion])
-    assert_allclose(stump.threshold_, threshold, rtol=1e-6)  # eq-ada-gini, eq-ada-stumperror
+    assert_allclose(
+        stump.threshold_, threshold, rtol=1e-6
+    )  # eq-ada-gini, eq-ada-stumperror
     assert stump.feature_ == feature
     for side in range(2):
         inside = (X[:, feature] > threshold) == side
-        assert_allclose(stump.proba_[side], np.bincount(y[inside], w[inside], n_classes) / w[inside].sum())
+        assert_allclose(
+            stump.proba_[side],
+            np.bincount(y[inside], w[inside], n_classes) / w[inside].sum(),
+        )
 
 
 def test_stump_equals_tree_of_depth_one():
     X, y = sample(100, 6, 3)
     w = np.random.default_rng(2).random(100)
-    stump, theirs = DecisionStump().fit(X, y, w), DecisionTreeClassifier(max_depth=1).fit(X, y, w)
+    stump, theirs = (
+        DecisionStump().fit(X, y, w),
+        DecisionTreeClassifier(max_depth=1).fit(X, y, w),
+    )
     tree = RandomizedTreeClassifier("gini", max_depth=1).fit(X, y, w)
     for other in (theirs, tree):
         assert_allclose(stump.predict_proba(X), other.predict_proba(X))
-        assert (stump.feature_, stump.threshold_) == (other.tree_.feature[0], other.tree_.threshold[0])
+        assert (stump.feature_, stump.threshold_) == (
+            other.tree_.feature[0],
+            other.tree_.threshold[0],
+        )
 
 
 def test_of_equal_stumps_the_first():
     x = np.array([0.0, 1.0, 2.0, 3.0])
     stump = DecisionStump().fit(np.column_stack([np.ones(4), x, x]), [0, 1, 0, 1])
-    assert (stump.feature_, stump.threshold_) == (1, 0.5)  # as good as at 2.5, and as the third column
-    wide = DecisionStump().fit(np.array([[0.0, 1, 1, 1, 1, 1, 2]]).T, [0, 0, 1, 0, 1, 1, 1])
+    assert (stump.feature_, stump.threshold_) == (
+        1,
+        0.5,
+    )  # as good as at 2.5, and as the third column
+    wide = DecisionStump().fit(
+        np.array([[0.0, 1, 1, 1, 1, 1, 2]]).T, [0, 0, 1, 0, 1, 1, 1]
+    )
     assert wide.threshold_ == 0.5  # both tests stand beside the largest group
 
 
@@ -210,7 +271,9 @@ def by_the_notes(X, y, T, answers):
 def test_the_notes_word_for_word():
     X, y = sample(80)
     signs = 2 * y - 1
-    (eps, alpha, Z), w, H = by_the_notes(X, signs, 12, lambda X, y, w: DecisionStump().fit(X, y, w).predict(X))
+    (eps, alpha, Z), w, H = by_the_notes(
+        X, signs, 12, lambda X, y, w: DecisionStump().fit(X, y, w).predict(X)
+    )
     model = AdaBoost(n_estimators=12).fit(X, y)
     assert_allclose(model.errors_, eps)  # eq-ada-epsilon
     assert_allclose(model.alphas_, alpha)  # eq-ada-alpha
@@ -219,11 +282,15 @@ def test_the_notes_word_for_word():
     assert_allclose(model.decision_function(X), H)  # eq-ada-vote
     assert_array_equal(model.predict(X), (H > 0).astype(int))
     assert_allclose(model.edges_, 1 - 2 * eps)
-    assert_allclose(model.normalizers_.prod(), np.exp(-signs * H).mean())  # eq-ada-unrolled
+    assert_allclose(
+        model.normalizers_.prod(), np.exp(-signs * H).mean()
+    )  # eq-ada-unrolled
     assert np.mean(model.predict(X) != y) <= model.normalizers_.prod()  # eq-ada-bound
 
 
-@pytest.mark.parametrize("learner", [None, GaussianNB(), RandomizedTreeClassifier(max_depth=3)])
+@pytest.mark.parametrize(
+    "learner", [None, GaussianNB(), RandomizedTreeClassifier(max_depth=3)]
+)
 def test_the_real_form(learner):
     X, y = sample(80)
     model = AdaBoost(learner, n_estimators=8, form="real").fit(X, y)
@@ -234,16 +301,21 @@ def test_the_real_form(learner):
         r = w @ (signs * answer)
         alpha = 0.5 * np.log((1 + r) / (1 - r))
         Z = w @ np.exp(-alpha * signs * answer)
-        assert_allclose([model.edges_[t], model.alphas_[t], model.normalizers_[t]], [r, alpha, Z])  # eq-ada-real
+        assert_allclose(
+            [model.edges_[t], model.alphas_[t], model.normalizers_[t]], [r, alpha, Z]
+        )  # eq-ada-real
         assert Z <= np.sqrt(1 - r**2) + 1e-12  # eq-ada-realbound
         w, total = w * np.exp(-alpha * signs * answer) / Z, total + alpha * answer
     assert_allclose(model.decision_function(X), total)
-    assert_allclose(model.votes(X)[:, 1] - model.votes(X)[:, 0], total / model.alphas_.sum())
+    assert_allclose(
+        model.votes(X)[:, 1] - model.votes(X)[:, 0], total / model.alphas_.sum()
+    )
     assert np.mean(model.predict(X) != y) <= model.normalizers_.prod()
 
 
 def test_samme():
-    "eq-ada-samme: the vote's loss is the product of the normalizers, with any number of classes."
+    """eq-ada-samme: the vote's loss is the product of the normalizers, with any
+    number of classes."""
     X, y = sample(200, n_classes=4)
     model = AdaBoost(n_estimators=15).fit(X, y)
     votes = model.decision_function(X)
@@ -253,7 +325,9 @@ def test_samme():
     assert_allclose(model.normalizers_.prod(), loss.mean())
     assert np.mean(own <= 1 / 4) <= model.normalizers_.prod()  # eq-ada-sammebound
     proba = np.exp(2.0 * votes)
-    assert_allclose(model.predict_proba(X), proba / proba.sum(axis=1, keepdims=True))  # eq-ada-proba
+    assert_allclose(
+        model.predict_proba(X), proba / proba.sum(axis=1, keepdims=True)
+    )  # eq-ada-proba
 
 
 def test_one_step():
@@ -272,29 +346,44 @@ def test_one_step():
 def test_a_perfect_hypothesis_decides_alone():
     X, y = sample(60)
     perfect = AdaBoost(DecisionTreeClassifier(), n_estimators=9).fit(X, y)
-    assert perfect.stopped_ == "The hypothesis of round 1 makes no error on the training examples: it decides alone."
-    assert (perfect.alphas_, perfect.errors_, perfect.normalizers_, perfect.edges_) == (1.0, 0.0, 0.0, 1.0)
+    assert (
+        perfect.stopped_
+        == "The hypothesis of round 1 makes no error on the training examples: it "
+        "decides alone."
+    )
+    assert (perfect.alphas_, perfect.errors_, perfect.normalizers_, perfect.edges_) == (
+        1.0,
+        0.0,
+        0.0,
+        1.0,
+    )
     X_new = sample(100, seed=1)[0]
     late = AdaBoost(OneBadStart(), n_estimators=9).fit(X, y)
     assert "round 2" in late.stopped_
     assert len(late.estimators_) == 2 and late.alphas_[1] > late.alphas_[0]
     assert_array_equal(late.predict(X_new), late.estimators_[1].predict(X_new))
     assert_array_equal(late.predict(X), y)
-    assert np.isfinite(late.decision_function(X)).all() and np.isfinite(late.predict_proba(X)).all()
+    assert (
+        np.isfinite(late.decision_function(X)).all()
+        and np.isfinite(late.predict_proba(X)).all()
+    )
 
 
 class OneBadStart(DecisionTreeClassifier):
     "A stump for equal weights, a whole tree for others."
 
     def fit(self, X, y, sample_weight=None):
-        return self.set_params(max_depth=1 if np.ptp(sample_weight) == 0 else None).fit_tree(X, y, sample_weight)
+        return self.set_params(
+            max_depth=1 if np.ptp(sample_weight) == 0 else None
+        ).fit_tree(X, y, sample_weight)
 
     def fit_tree(self, X, y, sample_weight):
         return DecisionTreeClassifier.fit(self, X, y, sample_weight)
 
 
 class Majority(DecisionStump):
-    "Says the class of larger weight: no weak learner, as there are weights for which it is no better than chance."
+    """Says the class of larger weight: no weak learner, as there are weights for
+    which it is no better than chance."""
 
     def fit(self, X, y, sample_weight=None):
         super().fit(np.zeros_like(X), y, sample_weight)
@@ -304,14 +393,25 @@ class Majority(DecisionStump):
 def test_no_better_than_chance():
     X, y = sample(50)
     y[:30] = 1
-    with pytest.warns(ConvergenceWarning, match="stops after 1 rounds. The hypothesis of round 2 is no better"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match="stops after 1 rounds. The hypothesis of round 2 is no better",
+    ):
         model = AdaBoost(Majority(), n_estimators=9).fit(X, y)
     assert len(model.estimators_) == len(model.alphas_) == 1
-    assert model.stopped_.startswith("The hypothesis of round 2 is no better than chance (weighted error 0.5, chance")
+    assert model.stopped_.startswith(
+        "The hypothesis of round 2 is no better than chance (weighted error 0.5, chance"
+    )
     assert_array_equal(model.predict(X), np.full(50, 1))
     xor = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), ["n", "y", "y", "n"]
-    for form, found in (("discrete", "weighted error 0.5, chance is 0.5"), ("real", "edge 0, chance is 0")):
-        with pytest.raises(ValueError, match=rf"round 1 is no better than chance \({found}\).*DecisionStump"):
+    for form, found in (
+        ("discrete", "weighted error 0.5, chance is 0.5"),
+        ("real", "edge 0, chance is 0"),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=rf"round 1 is no better than chance \({found}\).*DecisionStump",
+        ):
             AdaBoost(form=form).fit(*xor)
 
 
@@ -320,7 +420,9 @@ def test_fewer_rounds_are_the_first_rounds():
     long, short = (AdaBoost(n_estimators=T).fit(X, y) for T in (20, 7))
     for name in ("alphas_", "errors_", "edges_", "normalizers_"):
         assert_array_equal(getattr(long, name)[:7], getattr(short, name))
-    assert_allclose(list(long.staged_decision_function(X))[6], short.decision_function(X))
+    assert_allclose(
+        list(long.staged_decision_function(X))[6], short.decision_function(X)
+    )
 
 
 # Weights, labels, inputs
@@ -331,16 +433,24 @@ def test_weights_are_repeats_and_zero_is_absence():
     counts = np.random.default_rng(3).integers(0, 3, 60)
     for learner in (None, RandomizedTreeClassifier("gini", max_depth=2)):
         weighted = AdaBoost(learner, n_estimators=15).fit(X, y, counts)
-        repeated = AdaBoost(learner, n_estimators=15).fit(X.repeat(counts, axis=0), y.repeat(counts))
+        repeated = AdaBoost(learner, n_estimators=15).fit(
+            X.repeat(counts, axis=0), y.repeat(counts)
+        )
         assert_allclose(weighted.alphas_, repeated.alphas_)
         assert_array_equal(weighted.predict(X), repeated.predict(X))
-        assert (weighted.weights_[counts == 0] == 0).all() and np.isclose(weighted.weights_.sum(), 1)
+        assert (weighted.weights_[counts == 0] == 0).all() and np.isclose(
+            weighted.weights_.sum(), 1
+        )
 
 
 def test_labels_of_any_type():
     X, y = sample(n_classes=3)
     numbers = AdaBoost(n_estimators=5).fit(X, y)
-    for names in (np.array(["a", "b", "c"]), np.array(["a", "b", "c"], dtype=object), np.array([-5, 0, 7])):
+    for names in (
+        np.array(["a", "b", "c"]),
+        np.array(["a", "b", "c"], dtype=object),
+        np.array([-5, 0, 7]),
+    ):
         named = AdaBoost(n_estimators=5).fit(X, names[y])
         assert_array_equal(named.predict(X), names[numbers.predict(X)])
         assert_array_equal(named.classes_, names)
@@ -353,12 +463,19 @@ def test_sparse_inputs_and_gaps_where_the_learner_takes_them():
     rng = np.random.default_rng(4)
     counts = rng.poisson(1.0, size=(80, 6))
     y = counts[:, 0] > counts[:, 1]
-    dense, sparse = (AdaBoost(MultinomialNB(), n_estimators=4).fit(X, y) for X in (counts, sp.csr_array(counts)))
-    assert_allclose(dense.decision_function(counts), sparse.decision_function(sp.csr_array(counts)))
+    dense, sparse = (
+        AdaBoost(MultinomialNB(), n_estimators=4).fit(X, y)
+        for X in (counts, sp.csr_array(counts))
+    )
+    assert_allclose(
+        dense.decision_function(counts), sparse.decision_function(sp.csr_array(counts))
+    )
     with pytest.raises(TypeError, match="[Ss]parse"):
         AdaBoost().fit(sp.csr_array(counts), y)
     gaps = np.where(rng.random(counts.shape) < 0.1, np.nan, counts)
-    AdaBoost(HistGradientBoostingClassifier(max_iter=2, max_depth=1), n_estimators=2).fit(gaps, y).predict(gaps)
+    AdaBoost(
+        HistGradientBoostingClassifier(max_iter=2, max_depth=1), n_estimators=2
+    ).fit(gaps, y).predict(gaps)
     with pytest.raises(ValueError, match="NaN"):
         AdaBoost().fit(gaps, y)
 
@@ -366,7 +483,10 @@ def test_sparse_inputs_and_gaps_where_the_learner_takes_them():
 def test_resample_is_for_learners_without_weights():
     X, y = sample(120)
     for learner in (KNeighborsClassifier(5), LinearDiscriminantAnalysis()):
-        with pytest.raises(ValueError, match=rf"{type(learner).__name__} takes no sample weights.*resample=True"):
+        with pytest.raises(
+            ValueError,
+            match=rf"{type(learner).__name__} takes no sample weights.*resample=True",
+        ):
             AdaBoost(learner).fit(X, y)
         boosted = AdaBoost(learner, n_estimators=5, resample=True, random_state=0)
         with warnings.catch_warnings():
@@ -376,13 +496,18 @@ def test_resample_is_for_learners_without_weights():
         assert boosted.score(X, y) > 0.7
         rng, w = np.random.RandomState(0), np.full(120, 1 / 120)
         drawn = rng.choice(120, 120, p=w)
-        assert_array_equal(boosted.estimators_[0].predict(X), clone(learner).fit(X[drawn], y[drawn]).predict(X))
+        assert_array_equal(
+            boosted.estimators_[0].predict(X),
+            clone(learner).fit(X[drawn], y[drawn]).predict(X),
+        )
 
 
 def test_tools():
     X, y = sample()
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), AdaBoost(RandomizedTreeClassifier(), random_state=0)),
+        make_pipeline(
+            StandardScaler(), AdaBoost(RandomizedTreeClassifier(), random_state=0)
+        ),
         {"adaboost__estimator__max_depth": [1, 2], "adaboost__n_estimators": [3, 5]},
     ).fit(X, y)
     model = AdaBoost(n_estimators=6).fit(X, y)
@@ -408,11 +533,23 @@ X0, Y0 = sample(20)
     "params, message",
     [
         ({"n_estimators": 0}, "n_estimators must be a whole number, at least 1: got 0"),
-        ({"n_estimators": 1.5}, "n_estimators must be a whole number, at least 1: got 1.5"),
+        (
+            {"n_estimators": 1.5},
+            "n_estimators must be a whole number, at least 1: got 1.5",
+        ),
         ({"form": "gentle"}, "form must be 'discrete' or 'real': got 'gentle'"),
-        ({"estimator": DecisionStump("entropy")}, "criterion must be 'gini' or 'error': got 'entropy'"),
-        ({"estimator": KNeighborsClassifier()}, "KNeighborsClassifier takes no sample weights"),
-        ({"estimator": make_pipeline(GaussianNB())}, "Pipeline takes no sample weights"),
+        (
+            {"estimator": DecisionStump("entropy")},
+            "criterion must be 'gini' or 'error': got 'entropy'",
+        ),
+        (
+            {"estimator": KNeighborsClassifier()},
+            "KNeighborsClassifier takes no sample weights",
+        ),
+        (
+            {"estimator": make_pipeline(GaussianNB())},
+            "Pipeline takes no sample weights",
+        ),
         (
             {"estimator": Perceptron(), "form": "real"},
             "form='real' needs a weak learner with predict_proba: Perceptron has none",
@@ -426,7 +563,9 @@ def test_parameters_out_of_range(params, message):
 
 @pytest.mark.parametrize("model", [DecisionStump(), AdaBoost(n_estimators=3)])
 def test_bad_data(model):
-    with pytest.raises(ValueError, match=r"needs two classes: y has one class only, \['a'\]"):
+    with pytest.raises(
+        ValueError, match=r"needs two classes: y has one class only, \['a'\]"
+    ):
         model.fit(X0, ["a"] * 20)
     with pytest.raises(ValueError, match=r"one class only, \[0\]"):
         model.fit(X0, Y0, np.where(Y0 == 0, 1.0, 0.0))
@@ -457,7 +596,9 @@ def test_bad_sample_weights(model, weight, message):
 
 def test_the_real_form_has_two_classes():
     X, y = sample(n_classes=3)
-    with pytest.raises(ValueError, match="form='real' and 3 classes in y: take form='discrete'"):
+    with pytest.raises(
+        ValueError, match="form='real' and 3 classes in y: take form='discrete'"
+    ):
         AdaBoost(form="real").fit(X, y)
 
 

@@ -13,7 +13,8 @@ CELLS = [
     pytest.param(source, path, id=f"{path.stem}-{cell['id']}")
     for path, nb in equations.notebooks()
     for cell in nb["cells"]
-    if (source := "".join(cell["source"])).startswith("#| export") and docstrings.SECTION.search(source)
+    if (source := "".join(cell["source"])).startswith("#| export")
+    and docstrings.SECTION.search(source)
 ]
 
 
@@ -21,13 +22,22 @@ def bare(source):
     "The program, without docstrings and without the text of long strings."
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value or _is_doc(node):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and "\n" in node.value
+            or _is_doc(node)
+        ):
             node.value = ""
     return ast.dump(tree)
 
 
 def _is_doc(node):
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and docstrings.CUT in node.value
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and docstrings.CUT in node.value
+    )
 
 
 @pytest.mark.parametrize("source, path", CELLS)
@@ -36,8 +46,14 @@ def test_a_folded_cell_is_the_same_program(source, path):
     assert bare(shown) == bare(source)
     assert rows and shown.count(docstrings.CUT) == len(rows)
     assert not docstrings.SECTION.search(shown)
-    first = [line.strip() for line in source.splitlines() if '"""' in line and line.strip() != '"""']
-    assert all(line.removesuffix('"""') in shown for line in first), "each summary is still there"
+    first = [
+        line.strip()
+        for line in source.splitlines()
+        if '"""' in line and line.strip() != '"""'
+    ]
+    assert all(line.removesuffix('"""') in shown for line in first), (
+        "each summary is still there"
+    )
     assert all(len(line) <= 120 for line in shown.splitlines())
 
 
@@ -78,26 +94,48 @@ def h():
     shown, rows = docstrings.fold(source)
     assert rows == [3, 14, 25]
     assert '    r"""Do it. [...]"""\n    return x' in shown
-    assert '    """A.\n\n    It minimises :math:`x`.\n\n    [...]\n    """\n\n    def g' in shown
+    assert (
+        '    """A.\n\n    It minimises :math:`x`.\n\n    [...]\n    """\n\n    def g'
+        in shown
+    )
     assert '"""Not a section: -----."""' in shown and '"Short."' in shown
     assert docstrings.documented(source, [3, 14], {}) == ["f", "_A"]
     assert docstrings.documented(source, [3, 25], {"_A": "A"}) == ["f", "A.g"]
 
 
 def test_a_page_knows_what_it_exports():
-    assert equations.exports("nbs/01_trees")["okbook.trees"]["_Votes"] == "OutputKernelBagging"
+    assert (
+        equations.exports("nbs/01_trees")["okbook.trees"]["_Votes"]
+        == "OutputKernelBagging"
+    )
     assert set(equations.exports("nbs/00_core")) == {"okbook.core"}
-    assert equations.chapters()["okbook.rkhs"] == ("nbs/02_rkhs", "ch-rkhs")  # where the module begins
+    assert equations.chapters()["okbook.rkhs"] == (
+        "nbs/02_rkhs",
+        "ch-rkhs",
+    )  # where the module begins
 
 
-@pytest.mark.parametrize("path", sorted({path for _, path in (cell.values for cell in CELLS)}), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path",
+    sorted({path for _, path in (cell.values for cell in CELLS)}),
+    ids=lambda p: p.stem,
+)
 def test_built_pages_link_to_the_api(path):
     built = equations.ROOT / "_build" / "html"
-    stamp, page = built / fingerprint.STAMP, (built / equations.docname(path)).with_suffix(".html")
-    if not stamp.exists() or stamp.read_text().strip() != fingerprint.everything() or not page.exists():
+    stamp, page = (
+        built / fingerprint.STAMP,
+        (built / equations.docname(path)).with_suffix(".html"),
+    )
+    if (
+        not stamp.exists()
+        or stamp.read_text().strip() != fingerprint.everything()
+        or not page.exists()
+    ):
         pytest.skip("not built from these sources")
     api = page.with_name("api.html").read_text(encoding="utf8")
-    notes = re.findall(r'<p class="in-full">(.*?)</p>', page.read_text(encoding="utf8"), re.S)
+    notes = re.findall(
+        r'<p class="in-full">(.*?)</p>', page.read_text(encoding="utf8"), re.S
+    )
     targets = [re.findall(r'href="api\.html#([\w.-]+)"', text) for text in notes]
     assert notes and all(targets)
     assert not [t for found in targets for t in found if f'id="{t}"' not in api]
@@ -105,10 +143,18 @@ def test_built_pages_link_to_the_api(path):
 
 @pytest.mark.parametrize("source, said", [("print(6 * 7)", "42\n"), ("1 / 0", None)])
 def test_a_notebook_is_executed_as_the_build_sees_it(source, said, tmp_path):
-    "Without directives, and without cells that are not to run; one that fails has no time, and is left to the build."
-    cells = [nbformat.v4.new_code_cell(cell) for cell in (f"#| export\n{source}", "#| slow\nraise ValueError")]
-    text = directives.as_built(json.dumps(nbformat.v4.new_notebook(cells=cells)), skip=["slow"])
-    notebook, seconds = execute.execute(tmp_path / "one.ipynb", nbformat.reads(text, as_version=4), timeout=60)
+    """Without directives, and without cells that are not to run; one that fails has
+    no time, and is left to the build."""
+    cells = [
+        nbformat.v4.new_code_cell(cell)
+        for cell in (f"#| export\n{source}", "#| slow\nraise ValueError")
+    ]
+    text = directives.as_built(
+        json.dumps(nbformat.v4.new_notebook(cells=cells)), skip=["slow"]
+    )
+    notebook, seconds = execute.execute(
+        tmp_path / "one.ipynb", nbformat.reads(text, as_version=4), timeout=60
+    )
     assert notebook.cells[0].source == source and (seconds is None) == (said is None)
     assert not notebook.cells[1].outputs
     if said:

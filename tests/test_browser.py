@@ -1,6 +1,7 @@
 """Every page of the built book in a real browser, without the network.
 
-Needs Chromium. Where there is none, the test is skipped, or fails when OKBOOK_REQUIRE_BROWSER is set.
+Needs Chromium. Where there is none, the test is skipped, or fails when
+OKBOOK_REQUIRE_BROWSER is set.
 """
 
 import contextlib
@@ -15,23 +16,29 @@ from pathlib import Path
 import pytest
 
 HTML = Path(__file__).parents[1] / "_build" / "html"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
 FLAGS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing leaves the machine
+    # nothing leaves the machine
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 PAGES = sorted(
     p.relative_to(HTML).as_posix()
     for p in HTML.rglob("*.html")
-    if not {"_static", "reports"} & set(p.relative_to(HTML).parts) and 'http-equiv="Refresh"' not in p.read_text()
+    if not {"_static", "reports"} & set(p.relative_to(HTML).parts)
+    and 'http-equiv="Refresh"' not in p.read_text()
 )
 PATIENCE = 240_000  # ms; no page takes a quarter of it
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
-# What is wider than the page, seen from the page: elements that stick out and do not scroll in a box of their own.
+# What is wider than the page, seen from the page: elements that stick out and do not
+# scroll in a box of their own.
 TOO_WIDE = """() => {
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= width + 1) return [];
@@ -93,8 +100,14 @@ def address():
 def browser(tmp_path_factory):
     if CHROMIUM is None:
         if os.environ.get("OKBOOK_REQUIRE_BROWSER"):
-            pytest.fail("OKBOOK_REQUIRE_BROWSER is set, but there is no chromium on this machine")
-        pytest.skip("the pages were not opened in a browser: there is no chromium on this machine")
+            pytest.fail(
+                "OKBOOK_REQUIRE_BROWSER is set, but there is no chromium on this "
+                "machine"
+            )
+        pytest.skip(
+            "the pages were not opened in a browser: there is no chromium on this "
+            "machine"
+        )
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -112,9 +125,13 @@ def views(browser):
 
 @contextlib.contextmanager
 def view(browser, scheme, size):
-    context = browser.new_context(viewport=size, color_scheme=scheme, service_workers="block")
+    context = browser.new_context(
+        viewport=size, color_scheme=scheme, service_workers="block"
+    )
     context.set_default_timeout(PATIENCE)
-    context.add_init_script(f"try {{ localStorage.setItem('mode', '{scheme}') }} catch (e) {{}}")
+    context.add_init_script(
+        f"try {{ localStorage.setItem('mode', '{scheme}') }} catch (e) {{}}"
+    )
     yield context
     context.close()
 
@@ -129,8 +146,17 @@ def visit(context, address, page):
 
     tab.on("request", request)
     tab.on("pageerror", lambda error: wrong.append(f"JavaScript: {error}"))
-    tab.on("console", lambda m: m.type == "error" and wrong.append(f"console: {m.text} {m.location.get('url')}"))
-    tab.on("response", lambda r: r.status >= 400 and wrong.append(f"{r.status} for {r.url}"))
+    tab.on(
+        "console",
+        lambda m: (
+            m.type == "error"
+            and wrong.append(f"console: {m.text} {m.location.get('url')}")
+        ),
+    )
+    tab.on(
+        "response",
+        lambda r: r.status >= 400 and wrong.append(f"{r.status} for {r.url}"),
+    )
     tab.goto(address + page, wait_until="load")
     if tab.query_selector(".math"):
         tab.wait_for_function("() => window.MathJax?.startup?.promise")
@@ -139,9 +165,16 @@ def visit(context, address, page):
     width = tab.viewport_size["width"]
     wrong += [f"raw TeX: {text}" for text in tab.evaluate(RAW_TEX)]
     for theme in ("dark", "light"):
-        tab.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-        wrong += [f"{theme}: wider than {width} pixels: {text}" for text in tab.evaluate(TOO_WIDE)]
-        wrong += [f"{theme}: cut off at the left: {text}" for text in tab.evaluate(CUT_OFF)]
+        tab.evaluate(
+            "theme => { document.documentElement.dataset.theme = theme }", theme
+        )
+        wrong += [
+            f"{theme}: wider than {width} pixels: {text}"
+            for text in tab.evaluate(TOO_WIDE)
+        ]
+        wrong += [
+            f"{theme}: cut off at the left: {text}" for text in tab.evaluate(CUT_OFF)
+        ]
     tab.close()
     return wrong
 
@@ -169,34 +202,55 @@ FORMULAS = """() => [...document.querySelectorAll("div.math")].flatMap(box => {
 
 
 @pytest.mark.browser
-@pytest.mark.skipif("nbs/05_ensembles.html" not in PAGES, reason="the page is not built")
+@pytest.mark.skipif(
+    "nbs/05_ensembles.html" not in PAGES, reason="the page is not built"
+)
 def test_formulas_shrink_to_a_phone(views, address):
     "Not below seven tenths, and not where there is room."
     for context, shrunk in zip(views, (True, False)):
         tab = context.new_page()
         tab.goto(address + "nbs/05_ensembles.html", wait_until="load")
-        tab.wait_for_function("() => document.querySelector('div.math svg[style*=width]') || innerWidth > 600")
+        tab.wait_for_function(
+            "() => document.querySelector('div.math svg[style*=width]') || "
+            "innerWidth > 600"
+        )
         sizes = tab.evaluate(FORMULAS)
-        assert len(sizes) > 10 and any(width < natural for _, width, natural in sizes) == shrunk
+        assert (
+            len(sizes) > 10
+            and any(width < natural for _, width, natural in sizes) == shrunk
+        )
         for room, width, natural in sizes:
             assert abs(width - min(natural, max(room, 0.7 * natural))) < 1.5
         tab.close()
 
 
 LINKS, BORDERS, ROUNDS = (
-    f"nbs/{page}.html" for page in ("21_synthetic_networks", "02_rkhs_5_drawing", "05_ensembles_1_adaboost")
+    f"nbs/{page}.html"
+    for page in (
+        "21_synthetic_networks",
+        "02_rkhs_5_drawing",
+        "05_ensembles_1_adaboost",
+    )
 )
 
 
 @pytest.fixture
 def movie(views, address, request):
-    "The figure that moves of a page, on a phone and on a desk: tab, slider, what it says."
+    """The figure that moves of a page, on a phone and on a desk: tab, slider, what
+    it says."""
     if request.param not in PAGES:
         pytest.skip("the page with the figure that moves is not built")
     tabs = [context.new_page() for context in views]
     for tab in tabs:
         tab.goto(address + request.param, wait_until="load")
-    yield [(tab, tab.locator(".okb-movie input[type=range]"), tab.locator(".okb-movie output")) for tab in tabs]
+    yield [
+        (
+            tab,
+            tab.locator(".okb-movie input[type=range]"),
+            tab.locator(".okb-movie output"),
+        )
+        for tab in tabs
+    ]
     for tab in tabs:
         tab.close()
 
@@ -212,12 +266,20 @@ def test_smoothing_moves(movie):
             slider.focus()
             for key in ["Home"] + 14 * ["ArrowRight"] + ["End"]:
                 tab.keyboard.press(key)
-                hit, false = (tab.locator(f".okb-movie > svg > line.{kind}").count() for kind in ("hit", "false"))
-                assert f" {hit} found" in said.inner_text() and f" {false} false" in said.inner_text()
+                hit, false = (
+                    tab.locator(f".okb-movie > svg > line.{kind}").count()
+                    for kind in ("hit", "false")
+                )
+                assert (
+                    f" {hit} found" in said.inner_text()
+                    and f" {false} false" in said.inner_text()
+                )
                 found.append(hit)
             assert slider.get_attribute("aria-valuetext") == "λ₂ = 10"
         assert found[14] > 2 * found[0] and found[15] < found[0]  # links appear, and go
-        assert max(found[16:]) == found[16] == found[0]  # nothing appears with the other penalty
+        assert (
+            max(found[16:]) == found[16] == found[0]
+        )  # nothing appears with the other penalty
 
 
 @pytest.mark.browser
@@ -228,30 +290,45 @@ def test_borders_move(movie):
         slider.focus()
         for k, key in enumerate(["Home"] + 5 * ["ArrowRight"]):
             tab.keyboard.press(key)
-            hits, misses = (tab.eval_on_selector_all(f".okb-movie line.{kind}", shown) for kind in ("true", "false"))
-            assert hits + misses == k and f"The {k} best pairs: {hits} borders" in said.inner_text()
+            hits, misses = (
+                tab.eval_on_selector_all(f".okb-movie line.{kind}", shown)
+                for kind in ("true", "false")
+            )
+            assert (
+                hits + misses == k
+                and f"The {k} best pairs: {hits} borders" in said.inner_text()
+            )
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("movie", [ROUNDS], indirect=True)
 def test_rounds_move(movie):
-    "After a round the points that the stump got wrong have grown; the vote learns true labels, and not false ones."
+    """After a round the points that the stump got wrong have grown; the vote learns
+    true labels, and not false ones."""
     scales = """points => points.map(point => +point.getAttribute("transform").match(/scale\\((.*)\\)/)[1])"""
     points = ".okb-movie > svg > [transform]"
     for tab, slider, said in movie:
         slider.focus()
         tab.keyboard.press("Home")
         first = tab.eval_on_selector_all(points, scales)
-        assert len(first) == 120 and len(set(first)) == 1 and "weigh the same" in said.inner_text()
+        assert (
+            len(first) == 120
+            and len(set(first)) == 1
+            and "weigh the same" in said.inner_text()
+        )
         tab.keyboard.press("ArrowRight")
         grown = tab.eval_on_selector_all(points, scales)
-        assert len(set(grown)) == 2 and 0.25 < sum(r > first[0] for r in grown) / 120 < 0.5
+        assert (
+            len(set(grown)) == 2 and 0.25 < sum(r > first[0] for r in grown) / 120 < 0.5
+        )
         tab.keyboard.press("End")
         assert slider.get_attribute("aria-valuetext") == "round 40"
         assert int(re.search(r"errs on (\d+) of the 120", said.inner_text())[1]) < 3
         tab.locator(".okb-movie input[type=radio]").nth(1).check()
         assert int(re.search(r"errs on (\d+) of the 120", said.inner_text())[1]) > 6
-        assert int(re.search(r"repeats (\d+) of the 12 false", said.inner_text())[1]) < 9
+        assert (
+            int(re.search(r"repeats (\d+) of the 12 false", said.inner_text())[1]) < 9
+        )
 
 
 @pytest.mark.browser
@@ -260,13 +337,23 @@ def test_a_bad_page_is_noticed(browser, tmp_path):
     (tmp_path / "bad.html").write_text(
         '<html><body><main><article><span class="math">\\(x\\)</span> $$y$$'
         '<img src="https://example.org/a.png"><div style="width:2000px">wide</div>'
-        "<script>window.MathJax={startup:{promise:Promise.resolve()}}; nothing.at.all</script></article></main>"
+        "<script>window.MathJax={startup:{promise:Promise.resolve()}}; "
+        "nothing.at.all</script></article></main>"
     )
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path))) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path))
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with view(browser, "light", PHONE) as context:
-            wrong = visit(context, f"http://127.0.0.1:{server.server_port}/", "bad.html")
+            wrong = visit(
+                context, f"http://127.0.0.1:{server.server_port}/", "bad.html"
+            )
         server.shutdown()
     text = "\n".join(wrong)
-    for fault in ("asks for https://example.org", "JavaScript: nothing is not defined", "raw TeX: \\(x\\)", "wider"):
+    for fault in (
+        "asks for https://example.org",
+        "JavaScript: nothing is not defined",
+        "raw TeX: \\(x\\)",
+        "wider",
+    ):
         assert fault in text

@@ -42,13 +42,25 @@ def test_run_show_check_list(tmp_path, capsys):
     assert "| uniform | 10 | – | 0." in capsys.readouterr().out
     assert main(["tables", "check", "toy-means"]) == 0
     seen = capsys.readouterr().out
-    assert "beta, 1000, repeat 4: stored 0." in seen and "All agree to a relative 1e-06, and the code is" in seen
+    assert (
+        "beta, 1000, repeat 4: stored 0." in seen
+        and "All agree to a relative 1e-06, and the code is" in seen
+    )
     assert main(["tables", "list"]) == 0
     assert "toy-means          20 of   20 cells stored" in capsys.readouterr().out
 
 
 def test_run_quietly_elsewhere(tmp_path, capsys):
-    arguments = ["tables", "run", "toy-means", "--folder", str(tmp_path / "x"), "--n-jobs", "2", "--quiet"]
+    arguments = [
+        "tables",
+        "run",
+        "toy-means",
+        "--folder",
+        str(tmp_path / "x"),
+        "--n-jobs",
+        "2",
+        "--quiet",
+    ]
     assert main([*arguments, "--backend", "threading"]) == 0
     assert len(read_cells(tmp_path / "x")) == 20
     seen = capsys.readouterr()
@@ -56,9 +68,16 @@ def test_run_quietly_elsewhere(tmp_path, capsys):
 
 
 def test_cluster_without_the_lab(tmp_path, dask_scheduler, capsys):
-    "The lab of this test exists in this process only: the workers cannot import it, and the run must not hang."
-    assert main(["tables", "run", "toy-means", "--quiet", "--scheduler", dask_scheduler]) == 1
-    assert "cannot import the lab of table 'toy-means': ModuleNotFoundError" in capsys.readouterr().err
+    """The lab of this test exists in this process only: the workers cannot import
+    it, and the run must not hang."""
+    assert (
+        main(["tables", "run", "toy-means", "--quiet", "--scheduler", dask_scheduler])
+        == 1
+    )
+    assert (
+        "cannot import the lab of table 'toy-means': ModuleNotFoundError"
+        in capsys.readouterr().err
+    )
     assert not read_cells(tmp_path / "tables" / "toy-means")
 
 
@@ -85,20 +104,59 @@ def edit(lab, old, new):
 def test_stamp(lab, tmp_path, capsys):
     assert main(["tables", "run", "toy-means", "--quiet"]) == 0
     assert main(["tables", "stamp", "toy-means"]) == 0
-    assert capsys.readouterr().out == "toy-means: the code is the one recorded, nothing to stamp\n"
+    assert (
+        capsys.readouterr().out
+        == "toy-means: the code is the one recorded, nothing to stamp\n"
+    )
     edit(lab, "draws.mean()", "np.mean(draws)")
     assert main(["tables", "check", "toy-means"]) == 1
     assert "okbook: table 'toy-means' was computed by code" in capsys.readouterr().err
-    assert main(["tables", "stamp", "--all", "--sample", "4", "--only", "beta, 10, *", "--n-jobs", "1"]) == 0
+    assert (
+        main(
+            [
+                "tables",
+                "stamp",
+                "--all",
+                "--sample",
+                "4",
+                "--only",
+                "beta, 10, *",
+                "--n-jobs",
+                "1",
+            ]
+        )
+        == 0
+    )
     seen = capsys.readouterr()
-    assert "cells agree to a relative 1e-06; stamped as" in seen.out and "100%" in seen.err
+    assert (
+        "cells agree to a relative 1e-06; stamped as" in seen.out and "100%" in seen.err
+    )
     assert main(["tables", "check", "toy-means"]) == 0
     edit(lab, "beta(2, 2", "beta(2, 3")
     assert main(["tables", "stamp", "toy-means", "--quiet"]) == 1
     seen = capsys.readouterr().err
-    assert seen.startswith("okbook: table 'toy-means': (beta, 1000, repeat 4): stored") and seen.count("\n") == 1
-    assert main(["tables", "run", "toy-means", "--fresh", "--force", "--only", "beta*", "--quiet"]) == 0
-    assert main(["tables", "stamp", "toy-means", "--sample", "20", "--quiet"]) == 0  # the others are of both codes
+    assert (
+        seen.startswith("okbook: table 'toy-means': (beta, 1000, repeat 4): stored")
+        and seen.count("\n") == 1
+    )
+    assert (
+        main(
+            [
+                "tables",
+                "run",
+                "toy-means",
+                "--fresh",
+                "--force",
+                "--only",
+                "beta*",
+                "--quiet",
+            ]
+        )
+        == 0
+    )
+    assert (
+        main(["tables", "stamp", "toy-means", "--sample", "20", "--quiet"]) == 0
+    )  # the others are of both codes
 
 
 def test_stamp_all_goes_on_after_an_error(tmp_path, monkeypatch, capsys):
@@ -110,7 +168,11 @@ def test_stamp_all_goes_on_after_an_error(tmp_path, monkeypatch, capsys):
     assert main(["tables", "stamp", "--all", "--quiet"]) == 1
     seen = capsys.readouterr()
     assert seen.out == "toy-slow: the code is the one recorded, nothing to stamp\n"
-    assert seen.err.startswith("okbook: ") and "run.json, line" in seen.err and seen.err.count("\n") == 1
+    assert (
+        seen.err.startswith("okbook: ")
+        and "run.json, line" in seen.err
+        and seen.err.count("\n") == 1
+    )
 
 
 @pytest.mark.parametrize("command", ["show", "check", "run", "stamp", "list"])
@@ -122,20 +184,33 @@ def test_damage_is_one_line_that_names_file_and_line(tmp_path, capsys, command):
     ours.write_text("".join(lines))
     assert main(["tables", command, *(["toy-means"] if command != "list" else [])]) == 1
     seen = capsys.readouterr()
-    assert seen.err == f"okbook: {ours}, line 7: this line is not the one that was stored\n"
+    assert (
+        seen.err
+        == f"okbook: {ours}, line 7: this line is not the one that was stored\n"
+    )
     assert "toy-means" not in seen.out
 
 
 def test_only_some_cells(tmp_path, capsys):
-    assert main(["tables", "run", "toy-means", "--quiet", "--only", "*, 10, repeat ?"]) == 0
-    assert {key.column for key in read_cells(tmp_path / "tables" / "toy-means")} == {"10"}
+    assert (
+        main(["tables", "run", "toy-means", "--quiet", "--only", "*, 10, repeat ?"])
+        == 0
+    )
+    assert {key.column for key in read_cells(tmp_path / "tables" / "toy-means")} == {
+        "10"
+    }
     assert main(["tables", "run", "toy-means", "--only", "gamma*"]) == 1
-    assert "no cell of table 'toy-means' matches 'gamma*': its first cell is uniform, 10" in capsys.readouterr().err
+    assert (
+        "no cell of table 'toy-means' matches 'gamma*': its first cell is uniform, 10"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("function", ["replace", "fsync", "mkdir"])
-def test_errors_of_the_disk_are_one_line(tmp_path, monkeypatch, capsys, number, function):
+def test_errors_of_the_disk_are_one_line(
+    tmp_path, monkeypatch, capsys, number, function
+):
     "A read-only folder, a full disk, a folder of somebody else, a broken disk."
 
     def fail(*args, **kwargs):
@@ -143,7 +218,10 @@ def test_errors_of_the_disk_are_one_line(tmp_path, monkeypatch, capsys, number, 
 
     with monkeypatch.context() as patch:
         patch.setattr(os, function, fail)
-        for command in (["run", "toy-means", "--quiet"], ["run", "toy-means", "--fresh", "--quiet"]):
+        for command in (
+            ["run", "toy-means", "--quiet"],
+            ["run", "toy-means", "--fresh", "--quiet"],
+        ):
             assert main(["tables", *command]) == 1
             seen = capsys.readouterr()
             assert seen.out == "" and os.strerror(number) in seen.err
@@ -154,7 +232,10 @@ def test_errors_of_the_disk_are_one_line(tmp_path, monkeypatch, capsys, number, 
 def test_folder_that_is_a_file(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     for command in ("run", "show", "check"):
-        assert main(["tables", command, "toy-means", "--folder", str(tmp_path / "file")]) == 1
+        assert (
+            main(["tables", command, "toy-means", "--folder", str(tmp_path / "file")])
+            == 1
+        )
         seen = capsys.readouterr().err
         assert seen.startswith("okbook: ") and seen.count("\n") == 1
 
@@ -162,7 +243,10 @@ def test_folder_that_is_a_file(tmp_path, capsys):
 def test_errors_are_one_line(capsys):
     assert main(["tables", "show", "ok3-table9"]) == 1
     seen = capsys.readouterr().err
-    assert seen == "okbook: unknown table 'ok3-table9': the labs have toy-means, toy-slow\n"
+    assert (
+        seen
+        == "okbook: unknown table 'ok3-table9': the labs have toy-means, toy-slow\n"
+    )
 
 
 def test_interrupted(monkeypatch, capsys):
@@ -183,14 +267,24 @@ def test_data(tmp_path, monkeypatch, capsys):
     assert any(line.startswith("digits           here") for line in listed)
     assert main(["data", "check"]) == 1
     seen = capsys.readouterr()
-    assert "digits           all      b465d8bafd939e73" in seen.out and "dataset 'usps' not found" in seen.err
+    assert (
+        "digits           all      b465d8bafd939e73" in seen.out
+        and "dataset 'usps' not found" in seen.err
+    )
     assert main(["data", "check", "digits"]) == 0
     assert main(["data", "check", "nothing"]) == 1
     assert "unknown dataset 'nothing'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["tables"], ["tables", "run"], ["tables", "run", "x", "--backend", "mpi"], ["tables", "stamp"]]
+    "arguments",
+    [
+        [],
+        ["tables"],
+        ["tables", "run"],
+        ["tables", "run", "x", "--backend", "mpi"],
+        ["tables", "stamp"],
+    ],
 )
 def test_usage(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):

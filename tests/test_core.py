@@ -1,4 +1,5 @@
-"""Chapter 00 against outside oracles, on random input; what bad input gets; scikit-learn's own checks."""
+"""Chapter 00 against outside oracles, on random input; what bad input gets;
+scikit-learn's own checks."""
 
 import pickle
 import tracemalloc
@@ -56,8 +57,14 @@ VECTOR_KERNELS = [
 class Given(OutputKernelMixin, BaseEstimator):
     "The queries are the weights: any linear predictor."
 
-    def __init__(self, output_kernel="linear", kernel_params=None, candidates="support"):
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+    def __init__(
+        self, output_kernel="linear", kernel_params=None, candidates="support"
+    ):
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def fit(self, X, y):
         self._fit_outputs(y, n_samples=len(X))
@@ -72,7 +79,8 @@ def shared_letters(Y1, Y2):
 
 
 def explicit(K):
-    "Feature vectors of a Gram matrix, by its eigenvalues: another way than that of the package."
+    """Feature vectors of a Gram matrix, by its eigenvalues: another way than that of
+    the package."""
     values, vectors = np.linalg.eigh(K)
     return vectors * np.sqrt(np.maximum(values, 0))
 
@@ -93,7 +101,9 @@ def test_scikit_learn_contract(estimator, check):
 
 
 def test_tags_follow_the_kernel():
-    assert is_regressor(OutputKernelKNN()) and is_regressor(OutputKernelKNN(output_kernel=shared_letters))
+    assert is_regressor(OutputKernelKNN()) and is_regressor(
+        OutputKernelKNN(output_kernel=shared_letters)
+    )
     assert is_classifier(OutputKernelKNN(output_kernel="dirac")) and is_classifier(
         OutputKernelKNN(output_kernel=DiracKernel())
     )
@@ -128,7 +138,9 @@ def test_a_column_of_labels_is_flattened_with_a_warning():
 
 
 def test_pandas():
-    X = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 2)), columns=["a", "b"])
+    X = pd.DataFrame(
+        np.random.default_rng(0).standard_normal((20, 2)), columns=["a", "b"]
+    )
     words = pd.Series(["cat", "dog"] * 10, index=np.arange(20)[::-1])
     model = OutputKernelKNN(1, output_kernel=shared_letters).fit(X, words)
     assert_array_equal(model.feature_names_in_, ["a", "b"])
@@ -141,15 +153,22 @@ def test_pipeline_and_search_over_the_kernel():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((60, 3))
     y = X[:, 0] + 0.1 * rng.standard_normal(60)
-    pipeline = make_pipeline(StandardScaler(), OutputKernelKNN(output_kernel=RBFKernel(sigma=1.0)))
-    grid = {"outputkernelknn__output_kernel__sigma": [0.1, 1.0], "outputkernelknn__n_neighbors": [1, 5]}
+    pipeline = make_pipeline(
+        StandardScaler(), OutputKernelKNN(output_kernel=RBFKernel(sigma=1.0))
+    )
+    grid = {
+        "outputkernelknn__output_kernel__sigma": [0.1, 1.0],
+        "outputkernelknn__n_neighbors": [1, 5],
+    }
     assert GridSearchCV(pipeline, grid, error_score="raise").fit(X, y).best_score_ > 0.3
 
 
 def test_precomputed_inputs_are_sliced_on_both_sides():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
-    by_gram = cross_val_score(OutputKernelKNN(3, input_kernel="precomputed"), X @ X.T, y, error_score="raise")
+    by_gram = cross_val_score(
+        OutputKernelKNN(3, input_kernel="precomputed"), X @ X.T, y, error_score="raise"
+    )
     assert_allclose(by_gram, cross_val_score(OutputKernelKNN(3), X, y), strict=True)
 
 
@@ -158,8 +177,16 @@ def test_search_on_a_gram_matrix_equals_search_on_the_outputs():
     X, Y = rng.standard_normal((50, 3)), rng.standard_normal((50, 2))
     kernel = RBFKernel(sigma=1.0)
     by_outputs = cross_val_score(OutputKernelKNN(3, output_kernel=kernel), X, Y)
-    for given in (GramKernel(kernel.gram(Y)), GramKernel(np.asfortranarray(kernel.gram(Y)))):
-        by_gram = cross_val_score(OutputKernelKNN(3, output_kernel=given), X, np.arange(50), error_score="raise")
+    for given in (
+        GramKernel(kernel.gram(Y)),
+        GramKernel(np.asfortranarray(kernel.gram(Y))),
+    ):
+        by_gram = cross_val_score(
+            OutputKernelKNN(3, output_kernel=given),
+            X,
+            np.arange(50),
+            error_score="raise",
+        )
         assert_allclose(by_gram, by_outputs, strict=True)
 
 
@@ -174,7 +201,9 @@ def test_a_pickle_holds_no_gram_matrix_that_can_be_computed_again():
     assert_array_equal(again.predict(X), before, strict=True)
     assert_array_equal(again.gram_, model.gram_, strict=True)
     given = OutputKernelKNN(3, output_kernel="precomputed").fit(X, model.gram_)
-    assert_array_equal(pickle.loads(pickle.dumps(given)).gram_, model.gram_, strict=True)
+    assert_array_equal(
+        pickle.loads(pickle.dumps(given)).gram_, model.gram_, strict=True
+    )
 
 
 def test_prediction_changes_no_attribute():
@@ -193,10 +222,15 @@ def test_prediction_changes_no_attribute():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kernels_against_scikit_learn(seed):
     rng = np.random.default_rng(seed)
-    A, B = rng.standard_normal((rng.integers(1, 30), 4)), rng.standard_normal((rng.integers(1, 30), 4))
+    A, B = (
+        rng.standard_normal((rng.integers(1, 30), 4)),
+        rng.standard_normal((rng.integers(1, 30), 4)),
+    )
     expected = {
         LinearKernel(): pairwise.linear_kernel(A, B),
-        PolynomialKernel(2, 0.7, 0.2): pairwise.polynomial_kernel(A, B, degree=2, gamma=0.7, coef0=0.2),
+        PolynomialKernel(2, 0.7, 0.2): pairwise.polynomial_kernel(
+            A, B, degree=2, gamma=0.7, coef0=0.2
+        ),
         PolynomialKernel(): pairwise.polynomial_kernel(A, B),
         RBFKernel(): pairwise.rbf_kernel(A, B),
         RBFKernel(gamma=0.3): pairwise.rbf_kernel(A, B, gamma=0.3),
@@ -207,7 +241,9 @@ def test_kernels_against_scikit_learn(seed):
     for kernel, K in expected.items():
         if K is not None:
             assert_allclose(kernel.gram(A, B), K, rtol=1e-10, atol=1e-12, strict=True)
-            assert_allclose(kernel(A), kernel.gram(A, A), rtol=1e-10, atol=1e-7, strict=True)
+            assert_allclose(
+                kernel(A), kernel.gram(A, A), rtol=1e-10, atol=1e-7, strict=True
+            )
 
 
 @pytest.mark.parametrize("kernel", VECTOR_KERNELS, ids=str)
@@ -218,7 +254,9 @@ def test_diagonal_and_positive_semi_definiteness(kernel, shape):
     K = kernel.fit(Y).gram(Y)
     assert K.shape == (len(Y), len(Y))
     assert_allclose(kernel.diag(Y), K.diagonal(), rtol=1e-12, strict=True)
-    assert_allclose(explicit(K) @ explicit(K).T, K, atol=1e-8 * K.max(), strict=True)  # only if PSD
+    assert_allclose(
+        explicit(K) @ explicit(K).T, K, atol=1e-8 * K.max(), strict=True
+    )  # only if PSD
     assert is_psd(K)
 
 
@@ -231,8 +269,12 @@ def test_tanimoto_on_zero_vectors():
 
 def test_integers_and_lists_are_numbers():
     assert_array_equal(LinearKernel().gram([1, 2], [3]), [[3.0], [6.0]])
-    assert RBFKernel(sigma=1.0).gram(np.array([0, 1], dtype=np.int8)).dtype == np.float64
-    assert RBFKernel(sigma=1.0).gram(np.ones((2, 2), dtype=np.float32)).dtype == np.float64
+    assert (
+        RBFKernel(sigma=1.0).gram(np.array([0, 1], dtype=np.int8)).dtype == np.float64
+    )
+    assert (
+        RBFKernel(sigma=1.0).gram(np.ones((2, 2), dtype=np.float32)).dtype == np.float64
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -242,19 +284,33 @@ def test_diffusion_against_the_matrix_exponential(seed):
     A = A + A.T
     L = np.diag(A.sum(axis=1)) - A
     assert_allclose(diffusion_gram(A, 0.7), sla.expm(-0.7 * L), atol=1e-12, strict=True)
-    assert_allclose(diffusion_gram(sp.csr_array(A), 0.7), sla.expm(-0.7 * L), atol=1e-12, strict=True)
+    assert_allclose(
+        diffusion_gram(sp.csr_array(A), 0.7),
+        sla.expm(-0.7 * L),
+        atol=1e-12,
+        strict=True,
+    )
     from scipy.sparse.csgraph import laplacian
 
-    assert_allclose(core.graph_laplacian(A, normalized=True), laplacian(A, normed=True), atol=1e-12, strict=True)
+    assert_allclose(
+        core.graph_laplacian(A, normalized=True),
+        laplacian(A, normed=True),
+        atol=1e-12,
+        strict=True,
+    )
 
 
 def test_three_ways_to_give_a_graph():
     rng = np.random.default_rng(0)
     A = np.triu(rng.random((30, 30)) < 0.2, 1).astype(float)
     A, X = A + A.T, rng.standard_normal((30, 2))
-    by_name = OutputKernelKNN(3, output_kernel="diffusion", kernel_params={"beta": 0.5}).fit(X, A)
+    by_name = OutputKernelKNN(
+        3, output_kernel="diffusion", kernel_params={"beta": 0.5}
+    ).fit(X, A)
     by_kernel = OutputKernelKNN(3, output_kernel=DiffusionKernel(0.5)).fit(X, A)
-    by_nodes = OutputKernelKNN(3, output_kernel=DiffusionKernel(0.5, A)).fit(X, np.arange(30))
+    by_nodes = OutputKernelKNN(3, output_kernel=DiffusionKernel(0.5, A)).fit(
+        X, np.arange(30)
+    )
     for model in (by_kernel, by_nodes):
         assert_array_equal(model.predict_gram(X), by_name.predict_gram(X), strict=True)
         assert_array_equal(model.decode(X), by_name.decode(X), strict=True)
@@ -273,7 +329,11 @@ def test_a_gram_matrix_is_never_copied(dtype, order):
     X = rng.standard_normal((800, 3))
     K = np.array(RBFKernel(sigma=1.0).gram(X), dtype=dtype, order=order)
     model = OutputKernelKNN(3, output_kernel="precomputed").fit(X, K)
-    assert np.shares_memory(model.gram_, K) and model.gram_.dtype == dtype and model.gram_.flags.c_contiguous
+    assert (
+        np.shares_memory(model.gram_, K)
+        and model.gram_.dtype == dtype
+        and model.gram_.flags.c_contiguous
+    )
     assert_array_equal(K, K.T)
     kernel = GramKernel(K)
     searched = clone(OutputKernelKNN(3, output_kernel=kernel)).fit(X, np.arange(800))
@@ -292,7 +352,9 @@ def test_a_read_only_memory_map_will_do(tmp_path):
     K = RBFKernel(sigma=1.0).gram(X)
     np.save(tmp_path / "K.npy", K)
     mapped = np.load(tmp_path / "K.npy", mmap_mode="r")
-    model, plain = (OutputKernelKNN(5, output_kernel="precomputed").fit(X, G) for G in (mapped, K))
+    model, plain = (
+        OutputKernelKNN(5, output_kernel="precomputed").fit(X, G) for G in (mapped, K)
+    )
     assert_array_equal(model.decode(X), plain.decode(X), strict=True)
 
 
@@ -300,21 +362,32 @@ def test_a_read_only_memory_map_will_do(tmp_path):
 @pytest.mark.parametrize("n", [5, 60, 200])
 def test_rounding_is_accepted_and_indefiniteness_refused(dtype, n):
     rng = np.random.default_rng(n)
-    for Y in (rng.standard_normal((n, 2)), rng.standard_normal((n, n)), np.ones((n, 1)), 1e3 + rng.random((n, 2))):
+    for Y in (
+        rng.standard_normal((n, 2)),
+        rng.standard_normal((n, n)),
+        np.ones((n, 1)),
+        1e3 + rng.random((n, 2)),
+    ):
         K = LinearKernel().gram(Y).astype(dtype)
         assert is_psd(K) and is_psd(K, max_exact=max(2, n // 3))
         scale = K.diagonal().mean()
         v = rng.standard_normal(n)
-        worse = K - (2 * np.linalg.eigvalsh(K.astype(float))[-1] + 0.01 * scale) * np.outer(v, v).astype(dtype) / (
-            v @ v
-        )
+        worse = K - (
+            2 * np.linalg.eigvalsh(K.astype(float))[-1] + 0.01 * scale
+        ) * np.outer(v, v).astype(dtype) / (v @ v)
         assert not is_psd(worse) and not is_psd(worse, max_exact=max(2, n // 3))
 
 
 def test_the_lowest_eigenvalue_decides():
     rng = np.random.default_rng(0)
     U = np.linalg.qr(rng.standard_normal((50, 50)))[0]
-    for lowest, psd in ((1e-3, True), (0.0, True), (-1e-9, True), (-1e-3, False), (-1.0, False)):
+    for lowest, psd in (
+        (1e-3, True),
+        (0.0, True),
+        (-1e-9, True),
+        (-1e-3, False),
+        (-1.0, False),
+    ):
         values = np.r_[lowest, np.linspace(0.5, 2, 49)]
         K = (U * values) @ U.T
         assert is_psd((K + K.T) / 2) is psd
@@ -334,9 +407,16 @@ def test_pivoted_cholesky(seed):
     Phi, pivots, residual = pivoted_cholesky(K, max_rank=d)
     E = K - Phi @ Phi.T
     assert_allclose(np.trace(E), residual, atol=1e-9 * np.trace(K))
-    assert np.linalg.norm(E, 2) <= residual + 1e-9 and np.abs(E).max() <= E.diagonal().max() + 1e-9
+    assert (
+        np.linalg.norm(E, 2) <= residual + 1e-9
+        and np.abs(E).max() <= E.diagonal().max() + 1e-9
+    )
     assert residual >= np.linalg.eigvalsh(K)[:-d].sum() - 1e-9 * np.trace(K)
-    assert_allclose(pivoted_cholesky(lambda j: K[:, j], diag=K.diagonal(), max_rank=d)[0], Phi, strict=True)
+    assert_allclose(
+        pivoted_cholesky(lambda j: K[:, j], diag=K.diagonal(), max_rank=d)[0],
+        Phi,
+        strict=True,
+    )
     reference = sla.lapack.dpstrf(K, lower=1)  # LAPACK's own, complete
     assert_array_equal(pivots[: min(d, 3)], reference[1][: min(d, 3)] - 1)
 
@@ -353,9 +433,15 @@ def test_centring_against_scikit_learn():
     from sklearn.preprocessing import KernelCenterer
 
     K = RBFKernel(sigma=1.0).gram(np.random.default_rng(0).standard_normal((20, 3)))
-    assert_allclose(core.center_gram(K), KernelCenterer().fit_transform(K), atol=1e-14, strict=True)
-    assert core.alignment(K, 3 * K) == pytest.approx(1) and core.alignment(K, 0 * K) == 0
-    assert_allclose(core.normalize_gram(np.diag([4.0, 0.0])), np.diag([1.0, 0.0]), strict=True)
+    assert_allclose(
+        core.center_gram(K), KernelCenterer().fit_transform(K), atol=1e-14, strict=True
+    )
+    assert (
+        core.alignment(K, 3 * K) == pytest.approx(1) and core.alignment(K, 0 * K) == 0
+    )
+    assert_allclose(
+        core.normalize_gram(np.diag([4.0, 0.0])), np.diag([1.0, 0.0]), strict=True
+    )
 
 
 # Losses and pre-images
@@ -368,7 +454,11 @@ def test_the_loss_is_a_squared_distance(kernel, seed):
     rng = np.random.default_rng(seed)
     y, guess = rng.standard_normal((2, 70, 3))
     Phi = explicit(kernel.gram(np.vstack([y, guess])))
-    assert_allclose(output_kernel_loss(y, guess, kernel), ((Phi[:70] - Phi[70:]) ** 2).sum(axis=1).mean(), rtol=1e-9)
+    assert_allclose(
+        output_kernel_loss(y, guess, kernel),
+        ((Phi[:70] - Phi[70:]) ** 2).sum(axis=1).mean(),
+        rtol=1e-9,
+    )
 
 
 def random_weights(rng, q, n, kind):
@@ -386,32 +476,46 @@ def test_decoding_by_brute_force(kind, dtype, seed):
     n, q = rng.integers(2, 60), 12
     K = PolynomialKernel(degree=2).gram(rng.standard_normal((n, 3))).astype(dtype)
     W = random_weights(rng, q, n, kind)
-    dense, Phi = np.asarray(W.todense()) if kind == "sparse" else W, explicit(K.astype(float))
+    dense, Phi = (
+        np.asarray(W.todense()) if kind == "sparse" else W,
+        explicit(K.astype(float)),
+    )
     for support in (True, False):
         found = decode_weights(W, K, K.diagonal(), support=support)
         for w, chosen in zip(dense, found):
             distance = ((w @ Phi - Phi) ** 2).sum(axis=1)
             allowed = (w != 0) if support and w.any() else np.ones(n, dtype=bool)
-            assert allowed[chosen] and distance[chosen] <= distance[allowed].min() + 1e-4
+            assert (
+                allowed[chosen] and distance[chosen] <= distance[allowed].min() + 1e-4
+            )
 
 
 def test_among_equals_the_first():
     K = np.ones((4, 4))
     W = np.array([[0, 0.5, 0.5, 0], [0.25] * 4])
     for weights in (W, sp.csr_array(W)):
-        assert_array_equal(decode_weights(weights, K, K.diagonal(), support=True), [1, 0])
+        assert_array_equal(
+            decode_weights(weights, K, K.diagonal(), support=True), [1, 0]
+        )
         assert_array_equal(decode_weights(weights, K, K.diagonal()), [0, 0])
-    unsorted = sp.csr_array((np.full(2, 0.5), np.array([2, 1]), np.array([0, 2])), shape=(1, 4))
+    unsorted = sp.csr_array(
+        (np.full(2, 0.5), np.array([2, 1]), np.array([0, 2])), shape=(1, 4)
+    )
     assert_array_equal(decode_weights(unsorted, K, K.diagonal(), support=True), [1])
 
 
 def test_decoding_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
-    K, W = LinearKernel().gram(rng.standard_normal((30, 4))), rng.standard_normal((17, 30))
+    K, W = (
+        LinearKernel().gram(rng.standard_normal((30, 4))),
+        rng.standard_normal((17, 30)),
+    )
     whole = [decode_weights(W, K, K.diagonal(), support) for support in (False, True)]
     norms = feature_space_losses(W, K, np.zeros((17, 30)), np.zeros(17))
     blocks = core._blocks
-    monkeypatch.setattr(core, "_blocks", lambda rows, columns: blocks(rows, columns, budget=100))
+    monkeypatch.setattr(
+        core, "_blocks", lambda rows, columns: blocks(rows, columns, budget=100)
+    )
     assert len(core._blocks(17, 30)) == 6
     for support, expected in enumerate(whole):
         assert_array_equal(decode_weights(W, K, K.diagonal(), bool(support)), expected)
@@ -421,7 +525,8 @@ def test_decoding_in_blocks(monkeypatch):
 @pytest.mark.parametrize("kernel", VECTOR_KERNELS, ids=str)
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_all_that_follows_from_the_weights(kernel, kind):
-    "eq-ok3-12, eq-ok3-21 and eq-ok3-11 in explicit features; with the outputs, and with their Gram matrix only."
+    """eq-ok3-12, eq-ok3-21 and eq-ok3-11 in explicit features; with the outputs, and
+    with their Gram matrix only."""
     rng = np.random.default_rng(0)
     n, q = 40, 9
     Y, truth = rng.standard_normal((n, 3)), rng.standard_normal((q, 3))
@@ -432,13 +537,25 @@ def test_all_that_follows_from_the_weights(kernel, kind):
     losses = ((dense @ Phi[:n] - Phi[n:]) ** 2).sum(axis=1)
     model = Given(kernel).fit(np.eye(n), Y)
     assert_allclose(model.losses(W, truth), losses, atol=1e-8, strict=True)
-    assert_allclose(model.predict_gram(W), dense @ K[:n, :n] @ dense.T, atol=1e-8, strict=True)
-    assert_allclose(model.predict_gram(W[:2], W), dense[:2] @ K[:n, :n] @ dense.T, atol=1e-8, strict=True)
+    assert_allclose(
+        model.predict_gram(W), dense @ K[:n, :n] @ dense.T, atol=1e-8, strict=True
+    )
+    assert_allclose(
+        model.predict_gram(W[:2], W),
+        dense[:2] @ K[:n, :n] @ dense.T,
+        atol=1e-8,
+        strict=True,
+    )
     variance = ((Phi[n:] - Phi[n:].mean(axis=0)) ** 2).sum(axis=1).mean()
     assert_allclose(feature_space_variance(kernel, truth), variance)
     assert_allclose(model.score(W, truth), 1 - losses.mean() / variance)
     blind = Given("precomputed").fit(np.eye(n), kernel.gram(Y))
-    assert_allclose(blind.losses(W, K[n:, :n], diag=K.diagonal()[n:]), losses, atol=1e-8, strict=True)
+    assert_allclose(
+        blind.losses(W, K[n:, :n], diag=K.diagonal()[n:]),
+        losses,
+        atol=1e-8,
+        strict=True,
+    )
     assert_allclose(blind.loss(W, K[n:, :n], diag=K.diagonal()[n:]), losses.mean())
     assert_array_equal(blind.decode(W), model.decode(W, "support"))
     assert_array_equal(blind.decode(W, "train"), model.decode(W, "train"))
@@ -447,14 +564,25 @@ def test_all_that_follows_from_the_weights(kernel, kind):
 
 def test_sample_weights_count_in_score_and_loss():
     rng = np.random.default_rng(0)
-    Y, truth, W = rng.standard_normal((20, 2)), rng.standard_normal((8, 2)), rng.random((8, 20))
+    Y, truth, W = (
+        rng.standard_normal((20, 2)),
+        rng.standard_normal((8, 2)),
+        rng.random((8, 20)),
+    )
     repeats = rng.integers(1, 4, 8)
     for kernel in ("linear", "rbf"):
         model = Given(kernel).fit(np.eye(20), Y)
         for method in (model.loss, model.score):
             weighted = method(W, truth, sample_weight=repeats)
-            assert_allclose(weighted, method(np.repeat(W, repeats, axis=0), np.repeat(truth, repeats, axis=0)))
-    expected = metrics.r2_score(truth, W @ Y, sample_weight=repeats, multioutput="variance_weighted")
+            assert_allclose(
+                weighted,
+                method(
+                    np.repeat(W, repeats, axis=0), np.repeat(truth, repeats, axis=0)
+                ),
+            )
+    expected = metrics.r2_score(
+        truth, W @ Y, sample_weight=repeats, multioutput="variance_weighted"
+    )
     assert_allclose(Given().fit(np.eye(20), Y).score(W, truth, repeats), expected)
 
 
@@ -466,12 +594,20 @@ def test_dirac_is_one_hot_regression():
     model = Given("dirac").fit(np.eye(30), y)
     K = DiracKernel().gram(np.r_[y, truth])
     Phi = explicit(K)
-    assert_allclose(model.losses(W, truth), ((W @ Phi[:30] - Phi[30:]) ** 2).sum(axis=1), atol=1e-10)
-    assert_allclose(model.predict_proba(W), W @ (y[:, None] == np.array(["a", "b", "c"])), strict=True)
+    assert_allclose(
+        model.losses(W, truth), ((W @ Phi[:30] - Phi[30:]) ** 2).sum(axis=1), atol=1e-10
+    )
+    assert_allclose(
+        model.predict_proba(W),
+        W @ (y[:, None] == np.array(["a", "b", "c"])),
+        strict=True,
+    )
     assert_array_equal(model.predict(W), model.predict(W, candidates=["a", "b", "c"]))
     assert_array_equal(model.predict(W), model.predict(W, candidates="train"))
     assert model.score(W, truth) == metrics.accuracy_score(truth, model.predict(W))
-    assert_allclose(model.predict_proba(-W), np.full((10, 3), 1 / 3), strict=True)  # no class has any weight
+    assert_allclose(
+        model.predict_proba(-W), np.full((10, 3), 1 / 3), strict=True
+    )  # no class has any weight
 
 
 def test_linear_predictions_are_exact_unless_candidates_are_given():
@@ -479,7 +615,11 @@ def test_linear_predictions_are_exact_unless_candidates_are_given():
     Y, W = rng.standard_normal((20, 2)), rng.random((6, 20))
     model = Given().fit(np.eye(20), Y)
     assert_allclose(model.predict(W), W @ Y, strict=True)
-    assert_allclose(clone(model).set_params(candidates="train").fit(np.eye(20), Y).predict(W), W @ Y, strict=True)
+    assert_allclose(
+        clone(model).set_params(candidates="train").fit(np.eye(20), Y).predict(W),
+        W @ Y,
+        strict=True,
+    )
     nearest = metrics.pairwise_distances_argmin(W @ Y, Y)
     assert_array_equal(model.predict(W, candidates="train"), Y[nearest])
     assert_array_equal(Given(candidates=Y).fit(np.eye(20), Y).predict(W), Y[nearest])
@@ -488,21 +628,35 @@ def test_linear_predictions_are_exact_unless_candidates_are_given():
 def test_objects_come_back_as_they_came():
     words = ["cat", "coat", "dog", "fog"]
     W = np.array([[0.6, 0.4, 0, 0], [0, 0, 0.4, 0.6]])
-    for outputs in (words, tuple(words), np.array(words), np.array(words, dtype=object)):
+    for outputs in (
+        words,
+        tuple(words),
+        np.array(words),
+        np.array(words, dtype=object),
+    ):
         model = Given(shared_letters).fit(np.eye(4), outputs)
         predicted = model.predict(W)
         assert isinstance(predicted, np.ndarray) == isinstance(outputs, np.ndarray)
         assert list(predicted) == list(np.array(words)[model.decode(W)])
     assert model.predict(W, candidates=["boat", "frog"])[1] == "frog"
     sets = [frozenset(word) for word in words]
-    assert Given(shared_letters).fit(np.eye(4), sets).predict(np.eye(4), candidates="train") != words
+    assert (
+        Given(shared_letters)
+        .fit(np.eye(4), sets)
+        .predict(np.eye(4), candidates="train")
+        != words
+    )
     ragged = [[1, 2], [3], [1, 2, 3], [4]]
     assert Given(shared_letters).fit(np.eye(4), ragged).predict(np.eye(4)) == ragged
 
 
 def test_neighbours_in_the_space_of_an_input_kernel():
     rng = np.random.default_rng(0)
-    X, queries, y = rng.standard_normal((50, 3)), rng.standard_normal((20, 3)), rng.standard_normal(50)
+    X, queries, y = (
+        rng.standard_normal((50, 3)),
+        rng.standard_normal((20, 3)),
+        rng.standard_normal(50),
+    )
     kernel = PolynomialKernel(degree=2)
     Phi = explicit(kernel.gram(np.vstack([X, queries])))
     expected = KNeighborsRegressor(4).fit(Phi[:50], y).predict(Phi[50:])
@@ -515,28 +669,44 @@ def test_neighbours_in_the_space_of_an_input_kernel():
 
 
 def test_gram_matrix_of_the_inputs():
-    "What estimators that need all of it share: the matrix in fit, and its rows for queries."
+    """What estimators that need all of it share: the matrix in fit, and its rows for
+    queries."""
 
     class Inputs(core._InputKernelMixin, BaseEstimator):
         def __init__(self, input_kernel=None, input_params=None):
             self.input_kernel, self.input_params = input_kernel, input_params
 
     rng = np.random.default_rng(0)
-    X, queries, kernel = rng.standard_normal((30, 3)), rng.standard_normal((5, 3)), RBFKernel(sigma=0.5)
+    X, queries, kernel = (
+        rng.standard_normal((30, 3)),
+        rng.standard_normal((5, 3)),
+        RBFKernel(sigma=0.5),
+    )
     G, cross = kernel.gram(X), kernel.gram(queries, X)
-    for model in (Inputs("rbf", {"sigma": 0.5}), Inputs(kernel), Inputs(lambda A, B: kernel.gram(A, B))):
+    for model in (
+        Inputs("rbf", {"sigma": 0.5}),
+        Inputs(kernel),
+        Inputs(lambda A, B: kernel.gram(A, B)),
+    ):
         assert_allclose(model._fit_inputs(X), G, strict=True)
         assert_allclose(model._cross_gram(queries), cross, strict=True)
         assert model.X_ is X and not model.__sklearn_tags__().input_tags.pairwise
     assert_allclose(Inputs()._fit_inputs(X), X @ X.T, strict=True)
     given = Inputs("precomputed")
     assert (
-        given._fit_inputs(G) is G and given._cross_gram(cross) is cross and given.__sklearn_tags__().input_tags.pairwise
+        given._fit_inputs(G) is G
+        and given._cross_gram(cross) is cross
+        and given.__sklearn_tags__().input_tags.pairwise
     )
     assert given.X_ is None and given.input_kernel_ is None
-    with pytest.raises(ValueError, match="The Gram matrix of the input kernel must be positive semi-definite"):
+    with pytest.raises(
+        ValueError,
+        match="The Gram matrix of the input kernel must be positive semi-definite",
+    ):
         Inputs(lambda A, B: -A @ B.T)._fit_inputs(X)
-    with pytest.raises(ValueError, match="The Gram matrix X must be positive semi-definite"):
+    with pytest.raises(
+        ValueError, match="The Gram matrix X must be positive semi-definite"
+    ):
         given._fit_inputs(-G)
     with pytest.raises(ValueError, match="no parameters: got input_params"):
         Inputs("precomputed", {"sigma": 1.0})._fit_inputs(G)
@@ -545,11 +715,18 @@ def test_gram_matrix_of_the_inputs():
 def test_constant_inputs_and_constant_outputs():
     rng = np.random.default_rng(0)
     X, y = np.ones((10, 2)), rng.standard_normal(10)
-    assert_allclose(OutputKernelKNN(3).fit(X, y).predict(X), np.full(10, y[:3].mean()), strict=True)
+    assert_allclose(
+        OutputKernelKNN(3).fit(X, y).predict(X), np.full(10, y[:3].mean()), strict=True
+    )
     for kernel in ("linear", "rbf"):
-        model = OutputKernelKNN(3, output_kernel=kernel).fit(rng.standard_normal((10, 2)), np.full(10, 2.5))
+        model = OutputKernelKNN(3, output_kernel=kernel).fit(
+            rng.standard_normal((10, 2)), np.full(10, 2.5)
+        )
         assert_array_equal(model.predict(X), np.full(10, 2.5))
-        assert model.score(X, np.full(10, 2.5)) == 1.0 and model.score(X, np.full(10, 2.0)) == 0.0
+        assert (
+            model.score(X, np.full(10, 2.5)) == 1.0
+            and model.score(X, np.full(10, 2.0)) == 0.0
+        )
 
 
 # Scores and folds
@@ -558,13 +735,22 @@ def test_constant_inputs_and_constant_outputs():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_scores_against_scikit_learn(seed):
     rng = np.random.default_rng(seed)
-    truth, scores = np.r_[0, 1, rng.integers(0, 2, 60)], rng.integers(0, 12, 62) / 7.0  # with ties
+    truth, scores = (
+        np.r_[0, 1, rng.integers(0, 2, 60)],
+        rng.integers(0, 12, 62) / 7.0,
+    )  # with ties
     assert_allclose(core.roc_auc(truth, scores), metrics.roc_auc_score(truth, scores))
-    assert_allclose(core.pr_auc(truth, scores), metrics.average_precision_score(truth, scores))
+    assert_allclose(
+        core.pr_auc(truth, scores), metrics.average_precision_score(truth, scores)
+    )
     precision, recall, _ = metrics.precision_recall_curve(truth, scores)
-    assert_allclose(core.pr_auc(truth, scores, trapezoid=True), metrics.auc(recall, precision))
+    assert_allclose(
+        core.pr_auc(truth, scores, trapezoid=True), metrics.auc(recall, precision)
+    )
     y_true, y_pred = rng.choice(list("abcde"), (2, 40))
-    assert_allclose(core.macro_f1(y_true, y_pred), metrics.f1_score(y_true, y_pred, average="macro"))
+    assert_allclose(
+        core.macro_f1(y_true, y_pred), metrics.f1_score(y_true, y_pred, average="macro")
+    )
     labels = np.union1d(y_true, y_pred)
     one_by_one = [metrics.matthews_corrcoef(y_true == c, y_pred == c) for c in labels]
     assert_allclose(core.mean_mcc(y_true, y_pred), np.mean(one_by_one))
@@ -594,36 +780,53 @@ def test_vertical_mean_on_a_grid_of_all_rates_keeps_the_area():
     fine = np.linspace(0, 1, 20001)
     grid, mean, sd = core.vertical_roc(curves, fine)
     assert_array_equal(grid, fine, strict=True)
-    assert_allclose(np.trapezoid(mean, grid), np.mean([metrics.auc(*curve) for curve in curves]), atol=1e-3)
+    assert_allclose(
+        np.trapezoid(mean, grid),
+        np.mean([metrics.auc(*curve) for curve in curves]),
+        atol=1e-3,
+    )
     assert sd[-1] == 0 and mean[-1] == 1
-    assert_allclose(core.vertical_roc(iter(curves))[0], np.linspace(0, 1, 101), strict=True)
+    assert_allclose(
+        core.vertical_roc(iter(curves))[0], np.linspace(0, 1, 101), strict=True
+    )
 
 
 def test_ordered_folds():
     y = np.array(list("bababbabaabbb"))
     folds = list(core.StratifiedOrderFold(3).split(y, y))
-    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(13))
-    for label, runs in (("a", [[1, 3], [6, 8], [9]]), ("b", [[0, 2, 4], [5, 7, 10], [11, 12]])):
+    assert_array_equal(
+        np.sort(np.concatenate([test for _, test in folds])), np.arange(13)
+    )
+    for label, runs in (
+        ("a", [[1, 3], [6, 8], [9]]),
+        ("b", [[0, 2, 4], [5, 7, 10], [11, 12]]),
+    ):
         for (_, test), run in zip(folds, runs):
             assert_array_equal(test[y[test] == label], run)
     reverse = core.StratifiedOrderFold(3, reverse=True)
     for (train, test), (small, large) in zip(folds, reverse.split(y, y)):
         assert_array_equal(small, test)
         assert_array_equal(large, train)
-    scores = cross_val_score(OutputKernelKNN(1, output_kernel="dirac"), np.zeros((13, 1)), y, cv=reverse)
+    scores = cross_val_score(
+        OutputKernelKNN(1, output_kernel="dirac"), np.zeros((13, 1)), y, cv=reverse
+    )
     assert reverse.get_n_splits() == len(scores) == 3
 
 
 def test_repeated_holdout_and_labelled_draws():
     y = np.repeat([0, 1], [20, 80])
     for stratify in (False, True):
-        splits = list(core.repeated_holdout(4, stratify=stratify, random_state=0).split(y, y))
+        splits = list(
+            core.repeated_holdout(4, stratify=stratify, random_state=0).split(y, y)
+        )
         assert [len(test) for _, test in splits] == [30] * 4
         assert not stratify or all(y[test].mean() == 0.8 for _, test in splits)
     draws = core.labelled_draws(50, 0.1, 3, random_state=0)
     assert [len(labelled) for labelled, _ in draws] == [5] * 3
     again = core.labelled_draws(50, 0.1, 3, random_state=0)
-    assert all(np.array_equal(a, b) for one, two in zip(draws, again) for a, b in zip(one, two))
+    assert all(
+        np.array_equal(a, b) for one, two in zip(draws, again) for a, b in zip(one, two)
+    )
     assert not np.array_equal(draws[0][0], draws[1][0])
 
 
@@ -640,17 +843,38 @@ def changed(i, j, value):
 
 
 BAD_GRAMS = {
-    "not square": (np.ones((6, 5)), r"must be square.*got shape \(6, 5\).*GramKernel\(K\)"),
+    "not square": (
+        np.ones((6, 5)),
+        r"must be square.*got shape \(6, 5\).*GramKernel\(K\)",
+    ),
     "a vector": (np.ones(6), r"must be square.*got shape \(6,\)"),
-    "not symmetric": (changed(1, 4, 0.5), r"must be symmetric, but entry \(1, 4\) is 0\.5 and entry \(4, 1\) is"),
+    "not symmetric": (
+        changed(1, 4, 0.5),
+        r"must be symmetric, but entry \(1, 4\) is 0\.5 and entry \(4, 1\) is",
+    ),
     "NaN": (changed(2, 2, np.nan), r"contains NaN or infinity: entry \(2, 2\) is nan"),
-    "infinity": (changed(2, 3, np.inf), r"contains NaN or infinity: entry \(2, 3\) is inf"),
+    "infinity": (
+        changed(2, 3, np.inf),
+        r"contains NaN or infinity: entry \(2, 3\) is inf",
+    ),
     "complex": (GOOD + 0j, "Complex data not supported.*complex128"),
     "two infinities": (np.where(GOOD == 1, np.inf, GOOD), "contains NaN or infinity"),
-    "indefinite": (1 - np.eye(6), "positive semi-definite, but it has an eigenvalue of -1 or less"),
-    "negative diagonal": (GOOD - 2 * np.eye(6), "positive semi-definite, but its diagonal goes down to -1"),
-    "distances": (core.squared_distances(GOOD), "positive semi-definite, but it has an eigenvalue"),
-    "another length": (np.eye(5), "inconsistent numbers of samples: X has n_samples=6, y has 5"),
+    "indefinite": (
+        1 - np.eye(6),
+        "positive semi-definite, but it has an eigenvalue of -1 or less",
+    ),
+    "negative diagonal": (
+        GOOD - 2 * np.eye(6),
+        "positive semi-definite, but its diagonal goes down to -1",
+    ),
+    "distances": (
+        core.squared_distances(GOOD),
+        "positive semi-definite, but it has an eigenvalue",
+    ),
+    "another length": (
+        np.eye(5),
+        "inconsistent numbers of samples: X has n_samples=6, y has 5",
+    ),
 }
 
 
@@ -670,51 +894,166 @@ def test_bad_gram_matrices(case, way):
     "params, y, error, expected",
     [
         ({}, None, ValueError, "requires y to be passed, but the target y is None"),
-        ({}, np.ones(5), ValueError, "inconsistent numbers of samples: X has n_samples=6, y has 5"),
+        (
+            {},
+            np.ones(5),
+            ValueError,
+            "inconsistent numbers of samples: X has n_samples=6, y has 5",
+        ),
         ({}, np.r_[np.ones(5), np.nan], ValueError, "Input y contains NaN"),
         ({}, np.r_[np.ones(5), np.inf], ValueError, "Input y contains infinity"),
         ({}, np.ones(6) + 1j, ValueError, "Complex data not supported"),
         ({}, sp.csr_array(np.eye(6)), TypeError, "Sparse data was passed for y"),
         ({}, np.ones((6, 2, 2)), ValueError, "dim 3"),
         ({}, list("abcdef"), ValueError, "could not convert string to float"),
-        ({"n_neighbors": 7}, X6, ValueError, "from 1 to the number of examples, n_samples=6: got 7"),
+        (
+            {"n_neighbors": 7},
+            X6,
+            ValueError,
+            "from 1 to the number of examples, n_samples=6: got 7",
+        ),
         ({"n_neighbors": 0}, X6, ValueError, "from 1 to .*: got 0"),
         ({"n_neighbors": 2.5}, X6, ValueError, "must be a whole number .*: got 2.5"),
-        ({"candidates": "leaf"}, X6, ValueError, "'support', 'train' or a sequence of outputs: got 'leaf'"),
-        ({"output_kernel": "dirac"}, ["a"] * 6, ValueError, r"at least two classes: y has one class, \['a'\]"),
-        ({"output_kernel": "dirac"}, X6[:, 0], ValueError, "Unknown label type: continuous"),
-        ({"output_kernel": "gauss"}, X6, ValueError, "Unknown kernel 'gauss': expected a kernel, a callable"),
+        (
+            {"candidates": "leaf"},
+            X6,
+            ValueError,
+            "'support', 'train' or a sequence of outputs: got 'leaf'",
+        ),
+        (
+            {"output_kernel": "dirac"},
+            ["a"] * 6,
+            ValueError,
+            r"at least two classes: y has one class, \['a'\]",
+        ),
+        (
+            {"output_kernel": "dirac"},
+            X6[:, 0],
+            ValueError,
+            "Unknown label type: continuous",
+        ),
+        (
+            {"output_kernel": "gauss"},
+            X6,
+            ValueError,
+            "Unknown kernel 'gauss': expected a kernel, a callable",
+        ),
         ({"output_kernel": 3}, X6, ValueError, "Unknown kernel 3"),
         ({"output_kernel": ["rbf"]}, X6, ValueError, r"Unknown kernel \['rbf'\]"),
-        ({"output_kernel": "rbf", "kernel_params": {"sigma": 1, "gamma": 1}}, X6, ValueError, "not both"),
-        ({"output_kernel": "rbf", "kernel_params": {"sigma": 0}}, X6, ValueError, "sigma .* must be positive: got"),
-        ({"output_kernel": "rbf", "kernel_params": {"width": 1}}, X6, TypeError, "width"),
-        ({"output_kernel": PolynomialKernel(1.5)}, X6, ValueError, "integer degree >= 1.*got degree=1.5"),
-        ({"output_kernel": RBFKernel(), "kernel_params": {"sigma": 1}}, X6, ValueError, "has its own parameters"),
-        ({"output_kernel": "precomputed", "kernel_params": {"beta": 1}}, GOOD, ValueError, "has no parameters: got"),
-        ({"output_kernel": "diffusion"}, GOOD - 1, ValueError, "weights of a graph must not be negative"),
+        (
+            {"output_kernel": "rbf", "kernel_params": {"sigma": 1, "gamma": 1}},
+            X6,
+            ValueError,
+            "not both",
+        ),
+        (
+            {"output_kernel": "rbf", "kernel_params": {"sigma": 0}},
+            X6,
+            ValueError,
+            "sigma .* must be positive: got",
+        ),
+        (
+            {"output_kernel": "rbf", "kernel_params": {"width": 1}},
+            X6,
+            TypeError,
+            "width",
+        ),
+        (
+            {"output_kernel": PolynomialKernel(1.5)},
+            X6,
+            ValueError,
+            "integer degree >= 1.*got degree=1.5",
+        ),
+        (
+            {"output_kernel": RBFKernel(), "kernel_params": {"sigma": 1}},
+            X6,
+            ValueError,
+            "has its own parameters",
+        ),
+        (
+            {"output_kernel": "precomputed", "kernel_params": {"beta": 1}},
+            GOOD,
+            ValueError,
+            "has no parameters: got",
+        ),
+        (
+            {"output_kernel": "diffusion"},
+            GOOD - 1,
+            ValueError,
+            "weights of a graph must not be negative",
+        ),
         (
             {"output_kernel": "diffusion", "kernel_params": {"beta": -1}},
             GOOD,
             ValueError,
             "must not be negative: got b",
         ),
-        ({"output_kernel": "diffusion"}, np.eye(6)[:5], ValueError, "adjacency matrix must be square.*(5, 6)"),
-        ({"output_kernel": "sigmoid", "kernel_params": {"gamma": 1, "coef0": -1}}, X6, ValueError, "semi-definite"),
+        (
+            {"output_kernel": "diffusion"},
+            np.eye(6)[:5],
+            ValueError,
+            "adjacency matrix must be square.*(5, 6)",
+        ),
+        (
+            {"output_kernel": "sigmoid", "kernel_params": {"gamma": 1, "coef0": -1}},
+            X6,
+            ValueError,
+            "semi-definite",
+        ),
         (
             {"output_kernel": GramKernel(GOOD)},
             np.arange(6) / 2,
             ValueError,
             "wants a vector of integers, such as np.ar",
         ),
-        ({"output_kernel": GramKernel(GOOD)}, np.arange(1, 7), ValueError, r"shape \(6, 6\): got 1 to 6"),
-        ({"output_kernel": GramKernel(GOOD)}, GOOD, ValueError, r"got shape \(6, 6\) and type float64"),
-        ({"output_kernel": shared_letters}, {"a": 1}, TypeError, "must be a sequence of outputs.*got dict"),
-        ({"output_kernel": shared_letters}, iter("abcdef"), TypeError, "must be a sequence of outputs"),
-        ({"output_kernel": lambda A, B: np.zeros(3)}, list("abcdef"), ValueError, r"of shape \(6, 6\).*got \(3,\)"),
-        ({"output_kernel": lambda A, B: np.full((6, 6), np.nan)}, list("abcdef"), ValueError, "contains NaN"),
-        ({"output_kernel": lambda A, B: 1 - np.eye(6)}, list("abcdef"), ValueError, "positive semi-definite"),
-        ({"output_kernel": lambda A, B: np.tri(6)}, list("abcdef"), ValueError, "must be symmetric"),
+        (
+            {"output_kernel": GramKernel(GOOD)},
+            np.arange(1, 7),
+            ValueError,
+            r"shape \(6, 6\): got 1 to 6",
+        ),
+        (
+            {"output_kernel": GramKernel(GOOD)},
+            GOOD,
+            ValueError,
+            r"got shape \(6, 6\) and type float64",
+        ),
+        (
+            {"output_kernel": shared_letters},
+            {"a": 1},
+            TypeError,
+            "must be a sequence of outputs.*got dict",
+        ),
+        (
+            {"output_kernel": shared_letters},
+            iter("abcdef"),
+            TypeError,
+            "must be a sequence of outputs",
+        ),
+        (
+            {"output_kernel": lambda A, B: np.zeros(3)},
+            list("abcdef"),
+            ValueError,
+            r"of shape \(6, 6\).*got \(3,\)",
+        ),
+        (
+            {"output_kernel": lambda A, B: np.full((6, 6), np.nan)},
+            list("abcdef"),
+            ValueError,
+            "contains NaN",
+        ),
+        (
+            {"output_kernel": lambda A, B: 1 - np.eye(6)},
+            list("abcdef"),
+            ValueError,
+            "positive semi-definite",
+        ),
+        (
+            {"output_kernel": lambda A, B: np.tri(6)},
+            list("abcdef"),
+            ValueError,
+            "must be symmetric",
+        ),
     ],
 )
 def test_bad_outputs_and_parameters(params, y, error, expected):
@@ -726,7 +1065,9 @@ def test_bad_outputs_and_parameters(params, y, error, expected):
 def test_one_sample(kernel):
     with pytest.raises(ValueError, match="1 sample.*minimum of 2"):
         OutputKernelKNN(1, output_kernel=kernel).fit(X6[:1], np.ones((1, 1)))
-    with pytest.raises(ValueError, match="at least two training examples: got n_samples=1"):
+    with pytest.raises(
+        ValueError, match="at least two training examples: got n_samples=1"
+    ):
         Given(kernel).fit(X6[:1], np.ones((1, 1)))
 
 
@@ -747,12 +1088,17 @@ def test_bad_inputs():
 
 def test_what_a_gram_matrix_alone_cannot_give():
     model = OutputKernelKNN(2, output_kernel="precomputed").fit(X6, GOOD)
-    with pytest.raises(ValueError, match=r"only the Gram matrix.*predict_gram\(X\).*decode\(X\)"):
+    with pytest.raises(
+        ValueError, match=r"only the Gram matrix.*predict_gram\(X\).*decode\(X\)"
+    ):
         model.predict(X6)
     with pytest.raises(ValueError, match="gives no score: use loss"):
         model.score(X6, GOOD)
     for y, diag in ((GOOD, None), (GOOD[:, :3], np.ones(6)), (GOOD, np.ones(5))):
-        with pytest.raises(ValueError, match=r"of shape \(6, 6\), and diag = the k\(y, y\), of shape \(6,\): got"):
+        with pytest.raises(
+            ValueError,
+            match=r"of shape \(6, 6\), and diag = the k\(y, y\), of shape \(6,\): got",
+        ):
             model.loss(X6, y, diag=diag)
     with pytest.raises(ValueError, match="wants a vector of integers"):
         model.decode(X6, candidates=[0.5])
@@ -774,7 +1120,10 @@ def test_bad_candidates():
 
 
 def test_bad_weights_of_an_estimator():
-    with pytest.raises(ValueError, match=r"must have 6 columns, one for each training output: got shape \(2, 5\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"must have 6 columns, one for each training output: got shape \(2, 5\)",
+    ):
         Given().fit(X6, X6).predict(np.ones((2, 5)))
     with pytest.raises(NotImplementedError, match="must define weights"):
         OutputKernelMixin().weights(X6)
@@ -784,24 +1133,47 @@ def test_bad_weights_of_an_estimator():
 
 def test_bad_scores_and_folds():
     for call, expected in (
-        (lambda: output_kernel_loss([1.0], [1.0, 2.0]), "inconsistent numbers of samples"),
-        (lambda: core.roc_auc([1, 1], [0.1, 0.2]), "both classes: got 2 positives of 2"),
-        (lambda: core.pr_auc(np.eye(3), np.eye(3)), "both classes: got 0 positives of 3"),
+        (
+            lambda: output_kernel_loss([1.0], [1.0, 2.0]),
+            "inconsistent numbers of samples",
+        ),
+        (
+            lambda: core.roc_auc([1, 1], [0.1, 0.2]),
+            "both classes: got 2 positives of 2",
+        ),
+        (
+            lambda: core.pr_auc(np.eye(3), np.eye(3)),
+            "both classes: got 0 positives of 3",
+        ),
         (lambda: core.roc_auc([1, 0], [0.1]), r"of one shape: got \(2,\) and \(1,\)"),
         (lambda: core.roc_auc(np.ones((2, 3)), np.ones((2, 3))), "two square matrices"),
-        (lambda: list(core.StratifiedOrderFold(3).split("aab", list("aab"))), "smallest class, 1: got n_splits=3"),
-        (lambda: list(core.StratifiedOrderFold(1).split("aabb", list("aabb"))), "from 2 to .* got n_splits=1"),
+        (
+            lambda: list(core.StratifiedOrderFold(3).split("aab", list("aab"))),
+            "smallest class, 1: got n_splits=3",
+        ),
+        (
+            lambda: list(core.StratifiedOrderFold(1).split("aabb", list("aabb"))),
+            "from 2 to .* got n_splits=1",
+        ),
         (lambda: core.labelled_draws(10, 0.01, 2), "labels 0"),
         (lambda: pivoted_cholesky(lambda j: GOOD[j]), "needs its diagonal"),
-        (lambda: DiffusionKernel().gram([0], [0]), "adjacency matrix of a graph: got None"),
-        (lambda: LinearKernel().gram(np.ones((2, 3)), np.ones((2, 4))), r"got \(2, 3\) and \(2, 4\)"),
+        (
+            lambda: DiffusionKernel().gram([0], [0]),
+            "adjacency matrix of a graph: got None",
+        ),
+        (
+            lambda: LinearKernel().gram(np.ones((2, 3)), np.ones((2, 4))),
+            r"got \(2, 3\) and \(2, 4\)",
+        ),
     ):
         with pytest.raises(ValueError, match=expected):
             call()
 
 
 def test_function_kernels_have_a_diagonal_and_parameters():
-    kernel = FunctionKernel(lambda A, B, power: shared_letters(A, B) ** power, {"power": 2})
+    kernel = FunctionKernel(
+        lambda A, B, power: shared_letters(A, B) ** power, {"power": 2}
+    )
     words = ["abc", "ab", "d"] * 20
     assert_array_equal(kernel.diag(words), [9.0, 4.0, 1.0] * 20, strict=True)
     assert isinstance(check_kernel(shared_letters, {"power": 2}), FunctionKernel)

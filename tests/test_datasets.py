@@ -17,12 +17,15 @@ ROWS = np.column_stack([RNG.integers(0, 10, 30), RNG.uniform(-1, 1, (30, 16)).ro
 
 
 def as_text(rows, end="\n"):
-    return "".join(" ".join(f"{value:.4f}" for value in row) + end for row in rows).encode()
+    return "".join(
+        " ".join(f"{value:.4f}" for value in row) + end for row in rows
+    ).encode()
 
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """A dataset `toy` in the registry, OKBOOK_DATA and the cache in empty folders; its file's path is returned."""
+    """A dataset `toy` in the registry, OKBOOK_DATA and the cache in empty folders;
+    its file's path is returned."""
     monkeypatch.setenv("OKBOOK_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("OKBOOK_OFFLINE", "1")
     monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache" / name)
@@ -31,7 +34,10 @@ def toy(tmp_path, monkeypatch):
         "title": "toy",
         "published": "https://example.org/toy",
         "files": {"toy.train.gz": {"url": "https://example.org/toy/toy.train.gz"}},
-        "parts": {"train": {"file": "toy.train.gz", "parser": "usps"} | datasets.describe(arrays)},
+        "parts": {
+            "train": {"file": "toy.train.gz", "parser": "usps"}
+            | datasets.describe(arrays)
+        },
     }
     monkeypatch.setitem(datasets.REGISTRY, "toy", entry)
     path = tmp_path / "data" / "toy" / "toy.train.gz"
@@ -45,15 +51,28 @@ def test_order_of_the_folders(toy, tmp_path):
     assert not datasets.available("toy")
     cached.write_bytes(gzip.compress(as_text(ROWS)))
     assert datasets.available("toy")
-    np.testing.assert_allclose(datasets.read_part("toy", "train")["data"], ROWS[:, 1:], rtol=0, atol=0, strict=True)
-    toy.write_bytes(gzip.compress(b"damaged"))  # OKBOOK_DATA comes first, even with a damaged file
+    np.testing.assert_allclose(
+        datasets.read_part("toy", "train")["data"],
+        ROWS[:, 1:],
+        rtol=0,
+        atol=0,
+        strict=True,
+    )
+    toy.write_bytes(
+        gzip.compress(b"damaged")
+    )  # OKBOOK_DATA comes first, even with a damaged file
     with pytest.raises(DatasetDamaged, match=str(toy)):
         datasets.read_part("toy", "train")
 
 
-@pytest.mark.parametrize("change", ["CR LF", "header", "no last newline", "blank lines", "unpacked"])
+@pytest.mark.parametrize(
+    "change", ["CR LF", "header", "no last newline", "blank lines", "unpacked"]
+)
 def test_copies_that_differ_in_form_are_accepted(toy, change):
-    text = as_text(ROWS, "\r\n" if change == "CR LF" else "\n\n" if change == "blank lines" else "\n")
+    text = as_text(
+        ROWS,
+        "\r\n" if change == "CR LF" else "\n\n" if change == "blank lines" else "\n",
+    )
     if change == "header":
         text = b"digit " + b" ".join(b"p%d" % i for i in range(16)) + b"\n" + text
     if change == "no last newline":
@@ -81,12 +100,24 @@ DAMAGE = {
     "no archive": (b"<html>404</html>", "got: "),
     "an error page": (gzip.compress(b"<html>\n404\n</html>"), "got: "),
     "empty": (gzip.compress(b""), "no rows"),
-    "truncated between rows": (gzip.compress(as_text(ROWS[:20])), r"shapes.*\[30, 16\].*got.*\[20, 16\]"),
+    "truncated between rows": (
+        gzip.compress(as_text(ROWS[:20])),
+        r"shapes.*\[30, 16\].*got.*\[20, 16\]",
+    ),
     "truncated in a row": (gzip.compress(as_text(ROWS)[:-60]), "got: "),
-    "an altered label": (gzip.compress(as_text(altered(ROWS, 3, 0, (ROWS[3, 0] + 1) % 10))), "class_counts"),
-    "an altered cell": (gzip.compress(as_text(altered(ROWS, 3, 5, 0.123))), "fingerprint"),
+    "an altered label": (
+        gzip.compress(as_text(altered(ROWS, 3, 0, (ROWS[3, 0] + 1) % 10))),
+        "class_counts",
+    ),
+    "an altered cell": (
+        gzip.compress(as_text(altered(ROWS, 3, 5, 0.123))),
+        "fingerprint",
+    ),
     "two rows exchanged": (gzip.compress(as_text(swapped(ROWS))), "fingerprint"),
-    "a missing value": (gzip.compress(as_text(altered(ROWS, 3, 5, np.nan))), "fingerprint"),
+    "a missing value": (
+        gzip.compress(as_text(altered(ROWS, 3, 5, np.nan))),
+        "fingerprint",
+    ),
 }
 
 
@@ -94,14 +125,23 @@ DAMAGE = {
 def test_damaged_file_is_refused_by_name(toy, damage):
     content, said = DAMAGE[damage]
     toy.write_bytes(content)
-    with pytest.raises(DatasetDamaged, match=f"dataset 'toy' is damaged: .*toy.train.gz: expected .*{said}"):
+    with pytest.raises(
+        DatasetDamaged,
+        match=f"dataset 'toy' is damaged: .*toy.train.gz: expected .*{said}",
+    ):
         datasets.read_part("toy", "train")
 
 
 def test_missing_file_says_what_to_put_where(toy):
     with pytest.raises(DatasetNotFound) as caught:
         datasets.read_part("toy", "train")
-    for said in ("'toy'", "https://example.org/toy;", "https://example.org/toy/toy.train.gz", str(toy), "switched off"):
+    for said in (
+        "'toy'",
+        "https://example.org/toy;",
+        "https://example.org/toy/toy.train.gz",
+        str(toy),
+        "switched off",
+    ):
         assert said in str(caught.value)
 
 
@@ -116,11 +156,17 @@ def test_a_file_that_changes_is_read_again(toy):
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match="unknown dataset 'nothing': the registry has .*digits"):
+    with pytest.raises(
+        ValueError, match="unknown dataset 'nothing': the registry has .*digits"
+    ):
         datasets.available("nothing")
-    with pytest.raises(ValueError, match="dataset 'digits' has no part 'test': it has all"):
+    with pytest.raises(
+        ValueError, match="dataset 'digits' has no part 'test': it has all"
+    ):
         datasets.read_part("digits", "test")
-    with pytest.raises(ValueError, match="subset must be 'ok3', 'train' or 'test', got 'all'"):
+    with pytest.raises(
+        ValueError, match="subset must be 'ok3', 'train' or 'test', got 'all'"
+    ):
         datasets.load_usps("all")
 
 
@@ -167,8 +213,12 @@ def test_download_only_when_allowed(toy, server, tmp_path, monkeypatch):
 
 def test_failed_download_is_a_missing_dataset(toy, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    datasets.REGISTRY["toy"]["files"]["toy.train.gz"]["url"] = "http://127.0.0.1:9/toy.train.gz"
-    with pytest.raises(DatasetNotFound, match="'toy' not found.*the download failed: .*save it as"):
+    datasets.REGISTRY["toy"]["files"]["toy.train.gz"]["url"] = (
+        "http://127.0.0.1:9/toy.train.gz"
+    )
+    with pytest.raises(
+        DatasetNotFound, match="'toy' not found.*the download failed: .*save it as"
+    ):
         datasets.read_part("toy", "train", download=True)
 
 
@@ -185,18 +235,33 @@ def test_import_touches_no_network():
 
 def test_registry_is_complete():
     for name, entry in datasets.REGISTRY.items():
-        assert entry.keys() == {"title", "published", "citation", "licence", "notes", "files", "parts"}, name
+        assert entry.keys() == {
+            "title",
+            "published",
+            "citation",
+            "licence",
+            "notes",
+            "files",
+            "parts",
+        }, name
         for file in entry["files"].values():
-            assert file.keys() == {"url", "bytes", "sha256"} and len(file["sha256"]) == 64
+            assert (
+                file.keys() == {"url", "bytes", "sha256"} and len(file["sha256"]) == 64
+            )
         for part in entry["parts"].values():
-            assert part["parser"] in datasets.PARSERS and part.get("file") in [None, *entry["files"]]
+            assert part["parser"] in datasets.PARSERS and part.get("file") in [
+                None,
+                *entry["files"],
+            ]
             assert {"shapes", "fingerprint"} <= part.keys()
             assert len(part["fingerprint"]) == 16
 
 
 def test_usps(require_dataset):
     require_dataset("usps")
-    train, test, ok3 = (datasets.load_usps(subset) for subset in ("train", "test", "ok3"))
+    train, test, ok3 = (
+        datasets.load_usps(subset) for subset in ("train", "test", "ok3")
+    )
     assert train.data.shape == (7291, 256) and test.images.shape == (2007, 16, 16)
     assert train.target[:15].tolist() == [6, 5, 4, 7, 3, 6, 3, 1, 0, 1, 7, 0, 1, 1, 7]
     assert test.target[:15].tolist() == [9, 6, 3, 6, 6, 0, 0, 0, 6, 9, 6, 2, 2, 4, 0]
@@ -209,7 +274,9 @@ def test_usps(require_dataset):
     np.testing.assert_array_equal(ok3.data, train.data[first], strict=True)
     np.testing.assert_array_equal(ok3.target, train.target[first], strict=True)
     assert max(first) < 1936
-    np.testing.assert_array_equal(np.hstack([ok3.top, ok3.bottom]), ok3.images.reshape(1000, -1), strict=True)
+    np.testing.assert_array_equal(
+        np.hstack([ok3.top, ok3.bottom]), ok3.images.reshape(1000, -1), strict=True
+    )
 
 
 def test_truncated_usps_is_refused(require_dataset, tmp_path, monkeypatch):
@@ -225,13 +292,19 @@ def test_truncated_usps_is_refused(require_dataset, tmp_path, monkeypatch):
 
 def test_stand_ins():
     digits, cancer = datasets.load_digits_halves("all"), datasets.load_uci("wdbc")
-    assert digits.images.shape == (1797, 8, 8) and digits.data.min() == -1 and digits.data.max() == 1
+    assert (
+        digits.images.shape == (1797, 8, 8)
+        and digits.data.min() == -1
+        and digits.data.max() == 1
+    )
     assert np.unique(cancer.target, return_counts=True)[1].tolist() == [357, 212]
     with pytest.raises(ValueError, match="subset must be 'ok3' or 'all', got 'test'"):
         datasets.load_digits_halves("test")
 
 
-SHAPES = {  # counted on the files by hand, apart from the package: rows, attributes, categorical, missing, class counts
+# counted on the files by hand, apart from the package: rows, attributes, categorical,
+# missing, class counts
+SHAPES = {
     "sonar": (208, 60, 0, 0, {"M": 111, "R": 97}),
     "liver": (345, 6, 0, 0, {1: 145, 2: 200}),
     "parkinsons": (195, 22, 0, 0, {0: 48, 1: 147}),
@@ -252,20 +325,37 @@ def test_uci(name, require_dataset):
     require_dataset(name)
     bunch = datasets.load_uci(name)
     n, p, categorical, missing, classes = SHAPES[name]
-    assert bunch.data.shape == (n, p) and len(bunch.feature_names) == p and bunch.categorical.sum() == categorical
+    assert (
+        bunch.data.shape == (n, p)
+        and len(bunch.feature_names) == p
+        and bunch.categorical.sum() == categorical
+    )
     assert np.isnan(bunch.data).sum() == missing
-    assert dict(zip(*(part.tolist() for part in np.unique(bunch.target, return_counts=True)))) == classes
+    assert (
+        dict(
+            zip(
+                *(part.tolist() for part in np.unique(bunch.target, return_counts=True))
+            )
+        )
+        == classes
+    )
     assert len(set(bunch.feature_names)) == p and list(bunch.categories) == list(
         np.array(bunch.feature_names)[bunch.categorical]
     )
-    assert datasets.check(name)["all"] == bunch.fingerprint and f"**{name}**" in bunch.DESCR
+    assert (
+        datasets.check(name)["all"] == bunch.fingerprint
+        and f"**{name}**" in bunch.DESCR
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in datasets.UCI if name != "wdbc"])
 def test_uci_cell_by_cell(name, require_dataset):
     "Codes and numbers, turned back into words, are the file's fields."
     require_dataset(name)
-    bunch, columns = datasets.load_uci(name), datasets.REGISTRY[name]["parts"]["all"]["columns"]
+    bunch, columns = (
+        datasets.load_uci(name),
+        datasets.REGISTRY[name]["parts"]["all"]["columns"],
+    )
     file = next(iter(datasets.REGISTRY[name]["files"]))
     lines = datasets._find(name, file).read_text().replace(",", " ").split("\n")
     lines = [line.split() for line in lines if line.strip()][-len(bunch.target) :]
@@ -283,25 +373,41 @@ def test_uci_cell_by_cell(name, require_dataset):
 
 
 def test_embedded_wdbc_is_the_published_file(tmp_path):
-    "Where the file is at hand: equal in all values and row order, without the column of identifiers."
+    """Where the file is at hand: equal in all values and row order, without the
+    column of identifiers."""
     path = datasets._find("wdbc", "wdbc.data")
     if path is None:
         pytest.skip("no file wdbc.data")
     rows = [line.split(",") for line in path.read_text().split()]
     bunch = datasets.load_uci("wdbc")
-    np.testing.assert_array_equal(bunch.data, np.array([row[2:] for row in rows], float), strict=True)
+    np.testing.assert_array_equal(
+        bunch.data, np.array([row[2:] for row in rows], float), strict=True
+    )
     assert bunch.target.tolist() == [row[1] for row in rows]
 
 
 WORDS = ["2.50 f yes", "0 t no", "-1e3 ? yes"]
-COLUMNS = {"names": ["x", "flag", "class"], "target": "class", "categories": {"flag": "f t"}, "delimiter": " "}
+COLUMNS = {
+    "names": ["x", "flag", "class"],
+    "target": "class",
+    "categories": {"flag": "f t"},
+    "delimiter": " ",
+}
 
 
 @pytest.fixture
 def words(toy, monkeypatch):
-    """A set of numbers and words in the registry; a function that writes its file and reads it."""
-    arrays = {"data": np.array([[2.5, 0], [0, 1], [-1000, np.nan]]), "target": np.array(["yes", "no", "yes"])}
-    part = {"file": "toy.train.gz", "parser": "rows", "columns": COLUMNS} | datasets.describe(arrays)
+    """A set of numbers and words in the registry; a function that writes its file
+    and reads it."""
+    arrays = {
+        "data": np.array([[2.5, 0], [0, 1], [-1000, np.nan]]),
+        "target": np.array(["yes", "no", "yes"]),
+    }
+    part = {
+        "file": "toy.train.gz",
+        "parser": "rows",
+        "columns": COLUMNS,
+    } | datasets.describe(arrays)
     monkeypatch.setitem(datasets.REGISTRY["toy"]["parts"], "train", part)
 
     def read(lines, end="\n"):
@@ -311,16 +417,23 @@ def words(toy, monkeypatch):
     return read
 
 
-@pytest.mark.parametrize("lines", [WORDS, ["x flag class", *WORDS], ["  2.5   f  yes", "", *WORDS[1:]]])
+@pytest.mark.parametrize(
+    "lines", [WORDS, ["x flag class", *WORDS], ["  2.5   f  yes", "", *WORDS[1:]]]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_words_and_numbers(words, lines, end):
-    np.testing.assert_array_equal(words(lines, end)["data"], [[2.5, 0], [0, 1], [-1000, np.nan]])
+    np.testing.assert_array_equal(
+        words(lines, end)["data"], [[2.5, 0], [0, 1], [-1000, np.nan]]
+    )
 
 
 @pytest.mark.parametrize(
     "lines, said",
     [
-        ([WORDS[0], "0 maybe no", WORDS[2]], "column 'flag' has 'maybe', which is none of f t"),
+        (
+            [WORDS[0], "0 maybe no", WORDS[2]],
+            "column 'flag' has 'maybe', which is none of f t",
+        ),
         ([WORDS[0], "zero t no", WORDS[2]], "zero"),
         ([WORDS[0], "0 t", WORDS[2]], "index out of range|argument"),
         (WORDS[:2], "shapes"),
@@ -335,17 +448,28 @@ def test_damaged_words_are_refused(words, lines, said):
 
 
 def test_unknown_uci_name():
-    with pytest.raises(ValueError, match="name must be one of sonar, liver, .*chess, got 'usps'"):
+    with pytest.raises(
+        ValueError, match="name must be one of sonar, liver, .*chess, got 'usps'"
+    ):
         datasets.load_uci("usps")
 
 
-# Networks and proteins: what is counted here was counted on the files by hand, apart from the package.
+# Networks and proteins: what is counted here was counted on the files by hand, apart
+# from the package.
 
 
 def rows_of(name, file):
     "The fields of a text file of a dataset, its header first."
     path = datasets._find(name, file)
-    lines = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode().splitlines()
+    lines = (
+        (
+            gzip.decompress(path.read_bytes())
+            if path.suffix == ".gz"
+            else path.read_bytes()
+        )
+        .decode()
+        .splitlines()
+    )
     return [line.split("," if ".csv" in file else "\t") for line in lines]
 
 
@@ -358,47 +482,88 @@ INPUT_FILES = {
 }
 
 
-@pytest.mark.parametrize("name, n, n_edges, rows", [("yeast_enzyme", 625, 2896, 401), ("yeast_ppi", 984, 2438, 555)])
+@pytest.mark.parametrize(
+    "name, n, n_edges, rows",
+    [("yeast_enzyme", 625, 2896, 401), ("yeast_ppi", 984, 2438, 555)],
+)
 def test_networks_of_yeast(name, n, n_edges, rows, require_dataset):
     require_dataset(name)
     network = getattr(datasets, f"load_{name}")()
     assert network.adjacency.dtype == np.uint8 and network.adjacency.shape == (n, n)
-    assert network.adjacency.sum() == 2 * n_edges and not network.adjacency.diagonal().any()
+    assert (
+        network.adjacency.sum() == 2 * n_edges
+        and not network.adjacency.diagonal().any()
+    )
     np.testing.assert_array_equal(network.adjacency, network.adjacency.T, strict=True)
-    assert len(set(network.nodes)) == len(network.genes) == n and network.adjacency.any(axis=1).all()
-    edges = {(network.nodes[i], network.nodes[j]) for i, j in zip(*np.nonzero(np.triu(network.adjacency)), strict=True)}
+    assert (
+        len(set(network.nodes)) == len(network.genes) == n
+        and network.adjacency.any(axis=1).all()
+    )
+    edges = {
+        (network.nodes[i], network.nodes[j])
+        for i, j in zip(*np.nonzero(np.triu(network.adjacency)), strict=True)
+    }
     assert edges == {tuple(row[:2]) for row in rows_of(name, "edges.tsv.gz")[1:]}
     complete = np.ones(n, bool)
     for key, (file, p) in INPUT_FILES.items():
         header, *lines = rows_of(name, file)
-        values = {line[0]: [float(cell or "nan") for cell in line[1:]] for line in lines}
-        assert network.input_names[key] == header[1:] and network.inputs[key].shape == (n, p)
+        values = {
+            line[0]: [float(cell or "nan") for cell in line[1:]] for line in lines
+        }
+        assert network.input_names[key] == header[1:] and network.inputs[key].shape == (
+            n,
+            p,
+        )
         for node, row in zip(network.nodes, network.inputs[key], strict=True):
             np.testing.assert_array_equal(row, values.get(node, np.full(p, np.nan)))
         complete &= ~np.isnan(network.inputs[key]).all(axis=1)
     assert complete.sum() == rows
-    assert f"**{name}**" in network.DESCR and "SUBSTITUTE" in network.DESCR and len(network.fingerprint) == 16
+    assert (
+        f"**{name}**" in network.DESCR
+        and "SUBSTITUTE" in network.DESCR
+        and len(network.fingerprint) == 16
+    )
 
 
 def test_what_is_known_of_the_nodes(require_dataset):
     require_dataset("yeast_enzyme", "yeast_ppi")
     enzymes, proteins = datasets.load_yeast_enzyme(), datasets.load_yeast_ppi()
     assert dict(zip(enzymes.nodes, enzymes.genes, strict=True))["YAL038W"] == "CDC19"
-    assert dict(zip(enzymes.nodes, enzymes.pathways, strict=True))["YAL038W"] == "Glycolysis / gluconeogenesis"
+    assert (
+        dict(zip(enzymes.nodes, enzymes.pathways, strict=True))["YAL038W"]
+        == "Glycolysis / gluconeogenesis"
+    )
     assert dict(zip(proteins.nodes, proteins.genes, strict=True))["YAL003W"] == "EFB1"
     assert all(gene and gene == gene.upper() for gene in proteins.genes)
-    assert set(proteins.classes) == {*datasets.MIPS_CLASSES, ""} and (proteins.classes == "").sum() == 10
+    assert (
+        set(proteins.classes) == {*datasets.MIPS_CLASSES, ""}
+        and (proteins.classes == "").sum() == 10
+    )
 
 
-@pytest.mark.parametrize("nodes, n, n_edges", [("words", 1458, 2933), ("1999", 1394, 2745)])
+@pytest.mark.parametrize(
+    "nodes, n, n_edges", [("words", 1458, 2933), ("1999", 1394, 2745)]
+)
 def test_nips_coauthors(nodes, n, n_edges, require_dataset):
     require_dataset("nips_coauthors")
     bunch = datasets.load_nips_coauthors(nodes)
-    assert bunch.adjacency.shape == (n, n) and bunch.adjacency.nnz == 2 * n_edges and bunch.adjacency.dtype == np.uint8
-    assert (bunch.adjacency != bunch.adjacency.T).nnz == 0 and bunch.adjacency.diagonal().sum() == 0
-    assert bunch.counts.shape == (n, 14036) and bunch.counts.sum(axis=1).min() > 0 and len(set(bunch.nodes)) == n
+    assert (
+        bunch.adjacency.shape == (n, n)
+        and bunch.adjacency.nnz == 2 * n_edges
+        and bunch.adjacency.dtype == np.uint8
+    )
+    assert (
+        bunch.adjacency != bunch.adjacency.T
+    ).nnz == 0 and bunch.adjacency.diagonal().sum() == 0
+    assert (
+        bunch.counts.shape == (n, 14036)
+        and bunch.counts.sum(axis=1).min() > 0
+        and len(set(bunch.nodes)) == n
+    )
     assert len(bunch.words) == 14036 and (bunch.counts.sum(axis=0) == 0).sum() >= 387
-    names = np.array([row[1] for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]])
+    names = np.array(
+        [row[1] for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]]
+    )
     place = {name: i for i, name in enumerate(bunch.nodes)}
     years, edges = bunch.first_year.toarray(), bunch.adjacency.toarray()
     for first, second, _, year in rows_of("nips_coauthors", "edges.tsv.gz")[1:]:
@@ -413,12 +578,17 @@ def test_networks_of_coauthors_have_the_published_size(require_dataset):
     "RRSN, section 6.4: 2865 authors, 2026 with at least two links, density 0.002."
     require_dataset("nips_coauthors")
     year = datasets._author_matrices(
-        **{part: datasets.read_part("nips_coauthors", part) for part in ("authors", "edges", "words", "counts")}
+        **{
+            part: datasets.read_part("nips_coauthors", part)
+            for part in ("authors", "edges", "words", "counts")
+        }
     )[1]
     kept = np.flatnonzero(np.diff(year.indptr) >= 2)
     assert year.shape == (2865, 2865) and year.nnz == 2 * 4733 and len(kept) == 2026
     assert year[kept][:, kept].nnz == 2 * 4191
-    assert np.diff(year.indptr).tolist() == [int(row[4]) for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]]
+    assert np.diff(year.indptr).tolist() == [
+        int(row[4]) for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]
+    ]
     early = year.copy()
     early.data[early.data > 1999] = 0
     early.eliminate_zeros()
@@ -426,13 +596,27 @@ def test_networks_of_coauthors_have_the_published_size(require_dataset):
 
 
 PROTEINS = {
-    "psortPos": ([194, 103, 61, 183], ["Cytoplasmic", "CytoplasmicMembrane", "Cellwall", "Extracellular"], 541),
+    "psortPos": (
+        [194, 103, 61, 183],
+        ["Cytoplasmic", "CytoplasmicMembrane", "Cellwall", "Extracellular"],
+        541,
+    ),
     "psortNeg_like": (
         [278, 309, 276, 391, 190],
-        ["Cytoplasmic", "CytoplasmicMembrane", "Periplasmic", "OuterMembrane", "Extracellular"],
+        [
+            "Cytoplasmic",
+            "CytoplasmicMembrane",
+            "Periplasmic",
+            "OuterMembrane",
+            "Extracellular",
+        ],
         777,
     ),
-    "plant_like": ([141, 368, 269, 162], ["Chloroplast", "Mitochondrion", "SecretoryPathway", "Other"], 0),
+    "plant_like": (
+        [141, 368, 269, 162],
+        ["Chloroplast", "Mitochondrion", "SecretoryPathway", "Other"],
+        0,
+    ),
 }
 
 
@@ -442,17 +626,31 @@ def test_proteins(name, require_dataset):
     bunch = datasets.load_proteins(name)
     counts, classes, originals = PROTEINS[name]
     n = sum(counts)
-    assert np.bincount(bunch.target).tolist() == counts and bunch.target_names == classes
+    assert (
+        np.bincount(bunch.target).tolist() == counts and bunch.target_names == classes
+    )
     assert (bunch.source == "psortb2").sum() == originals and len(set(bunch.ids)) == n
     rows = rows_of(name, "proteins.tsv")[1:]
-    assert [row[4] for row in rows] == bunch.sequences.tolist() and [row[0] for row in rows] == bunch.ids.tolist()
+    assert [row[4] for row in rows] == bunch.sequences.tolist() and [
+        row[0] for row in rows
+    ] == bunch.ids.tolist()
     assert [row[2] for row in rows] == [classes[code] for code in bunch.target]
-    assert bunch.neglog10_evalues.shape == (n, n) and bunch.genome_bits.shape == (n, 68) == (
+    assert bunch.neglog10_evalues.shape == (n, n) and bunch.genome_bits.shape == (
+        n,
+        68,
+    ) == (
         n,
         len(bunch.genome_taxids),
     )
-    assert bunch.neglog10_evalues.min() == -2 and bunch.neglog10_evalues.max() <= 180 and bunch.genome_bits.min() == 0
-    assert set(datasets.check(name)) == {"proteins", "blast"} and f"**{name}**" in bunch.DESCR
+    assert (
+        bunch.neglog10_evalues.min() == -2
+        and bunch.neglog10_evalues.max() <= 180
+        and bunch.genome_bits.min() == 0
+    )
+    assert (
+        set(datasets.check(name)) == {"proteins", "blast"}
+        and f"**{name}**" in bunch.DESCR
+    )
 
 
 DERIVED = ("yeast_enzyme", "yeast_ppi", "nips_coauthors", *PROTEINS)
@@ -465,11 +663,14 @@ LOADERS = {
 
 @pytest.mark.parametrize("name", DERIVED)
 def test_missing_derived_set_names_its_sources(name, tmp_path, monkeypatch):
-    "There is no address to download from: the error says so, and nothing is asked of the network."
+    """There is no address to download from: the error says so, and nothing is asked
+    of the network."""
     monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
     monkeypatch.delenv("OKBOOK_OFFLINE", raising=False)
     monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
-    monkeypatch.setattr(datasets, "_download", lambda *_: pytest.fail("a download was tried"))
+    monkeypatch.setattr(
+        datasets, "_download", lambda *_: pytest.fail("a download was tried")
+    )
     with pytest.raises(DatasetNotFound) as caught:
         LOADERS[name]()
     file = next(iter(datasets.REGISTRY[name]["files"]))
@@ -488,10 +689,18 @@ FILES = [(name, file) for name in DERIVED for file in datasets.REGISTRY[name]["f
 FAULTS = [(*file, damage) for file in FILES for damage in ("cut", "page", "cell")]
 
 
-@pytest.mark.parametrize(  # an archive has check sums of its own: no cell of it can change unnoticed
-    "name, file, damage", [fault for fault in FAULTS if not (fault[1].endswith("npz") and fault[2] == "cell")]
+# an archive has check sums of its own: no cell of it can change unnoticed
+@pytest.mark.parametrize(
+    "name, file, damage",
+    [
+        fault
+        for fault in FAULTS
+        if not (fault[1].endswith("npz") and fault[2] == "cell")
+    ],
 )
-def test_damaged_derived_file_is_refused(name, file, damage, require_dataset, tmp_path, monkeypatch):
+def test_damaged_derived_file_is_refused(
+    name, file, damage, require_dataset, tmp_path, monkeypatch
+):
     require_dataset(name)
     whole = datasets._find(name, file).read_bytes()
     if damage == "cell":
@@ -503,33 +712,55 @@ def test_damaged_derived_file_is_refused(name, file, damage, require_dataset, tm
     monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
     (tmp_path / name).mkdir()
     (tmp_path / name / file).write_bytes(
-        {"cut": whole[: len(whole) // 2], "page": b"<html>404</html>", "cell": whole}[damage]
+        {"cut": whole[: len(whole) // 2], "page": b"<html>404</html>", "cell": whole}[
+            damage
+        ]
     )
-    part = next(part for part, e in datasets.REGISTRY[name]["parts"].items() if e["file"] == file)
-    with pytest.raises(DatasetDamaged, match=f"'{name}' is damaged: .*{file}: expected"):
+    part = next(
+        part
+        for part, e in datasets.REGISTRY[name]["parts"].items()
+        if e["file"] == file
+    )
+    with pytest.raises(
+        DatasetDamaged, match=f"'{name}' is damaged: .*{file}: expected"
+    ):
         datasets.read_part(name, part)
 
 
 def test_unknown_networks_and_proteins():
     with pytest.raises(ValueError, match="nodes must be 'words' or '1999', got '2003'"):
         datasets.load_nips_coauthors("2003")
-    with pytest.raises(ValueError, match="name must be one of psortPos, psortNeg_like, plant_like, got 'psortNeg'"):
+    with pytest.raises(
+        ValueError,
+        match="name must be one of psortPos, psortNeg_like, plant_like, got 'psortNeg'",
+    ):
         datasets.load_proteins("psortNeg")
 
 
 def test_counts_are_papers_times_words(require_dataset):
-    "The words of an author are those of his papers, where the files with the papers are at hand too."
+    """The words of an author are those of his papers, where the files with the
+    papers are at hand too."""
     require_dataset("nips_coauthors")
     from scipy.sparse import csr_array, load_npz
 
-    if not all(datasets._find("nips_coauthors", f) for f in ("docs.tsv.gz", "doc_word_counts_1987_1999.npz")):
+    if not all(
+        datasets._find("nips_coauthors", f)
+        for f in ("docs.tsv.gz", "doc_word_counts_1987_1999.npz")
+    ):
         pytest.skip("no papers")
     papers = rows_of("nips_coauthors", "docs.tsv.gz")[1:]
-    pairs = [(int(author), int(row[0])) for row in papers for author in row[3].split() if int(row[2]) <= 1999]
+    pairs = [
+        (int(author), int(row[0]))
+        for row in papers
+        for author in row[3].split()
+        if int(row[2]) <= 1999
+    ]
     ends = tuple(zip(*pairs, strict=True))
     incidence = csr_array((np.ones(len(pairs), int), ends), shape=(2865, 1740))
     words = load_npz(datasets._find("nips_coauthors", "doc_word_counts_1987_1999.npz"))
     expected = incidence @ csr_array(words)
     bunch = datasets.load_nips_coauthors("words")
     names = [row[1] for row in rows_of("nips_coauthors", "authors.tsv.gz")[1:]]
-    assert (expected[[names.index(name) for name in bunch.nodes]] != bunch.counts).nnz == 0
+    assert (
+        expected[[names.index(name) for name in bunch.nodes]] != bunch.counts
+    ).nnz == 0

@@ -13,12 +13,15 @@ from numpydoc.validate import validate
 import okbook
 
 ROOT = Path(__file__).parents[1]
-CHECKS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]["checks"]
+CHECKS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
+    "numpydoc_validation"
+]["checks"]
 IGNORED = set(CHECKS) - {"all"}
 
 
 def public_objects():
-    "Dotted names of the public functions, classes, methods and properties of the package, each once."
+    """Dotted names of the public functions, classes, methods and properties of the
+    package, each once."""
     seen = set()
     for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
         if any(part.startswith("_") for part in info.name.split(".")):
@@ -26,14 +29,28 @@ def public_objects():
         module = importlib.import_module(info.name)
         for name in getattr(module, "__all__", []):
             obj = getattr(module, name)
-            if (inspect.isclass(obj) or inspect.isfunction(obj)) and obj.__module__ == info.name:
+            if (
+                inspect.isclass(obj) or inspect.isfunction(obj)
+            ) and obj.__module__ == info.name:
                 yield f"{info.name}.{name}"
-                own = [c for c in getattr(obj, "__mro__", ()) if c.__module__.startswith("okbook")]
-                for member, value in {m: v for c in reversed(own) for m, v in vars(c).items()}.items():
+                own = [
+                    c
+                    for c in getattr(obj, "__mro__", ())
+                    if c.__module__.startswith("okbook")
+                ]
+                for member, value in {
+                    m: v for c in reversed(own) for m, v in vars(c).items()
+                }.items():
                     value = getattr(value, "fget", None) or getattr(value, "fn", value)
                     new = inspect.isfunction(value) and value not in seen
-                    new = new and (value.__doc__ or not inspect.getdoc(getattr(obj, member)))  # else inherited
-                    if new and not member.startswith("_") and not issubclass(obj, tuple):
+                    new = new and (
+                        value.__doc__ or not inspect.getdoc(getattr(obj, member))
+                    )  # else inherited
+                    if (
+                        new
+                        and not member.startswith("_")
+                        and not issubclass(obj, tuple)
+                    ):
                         seen.add(value)
                         yield f"{info.name}.{name}.{member}"
 
@@ -46,8 +63,14 @@ def is_tuple(name):
 
 @pytest.mark.parametrize("name", list(public_objects()))
 def test_docstring(name):
-    ignored = IGNORED | ({"PR01"} if is_tuple(name) else set())  # its fields are attributes
-    found = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in ignored]
+    ignored = IGNORED | (
+        {"PR01"} if is_tuple(name) else set()
+    )  # its fields are attributes
+    found = [
+        f"{code}: {text}"
+        for code, text in validate(name)["errors"]
+        if code not in ignored
+    ]
     assert not found, "\n".join([name, *found])
 
 
@@ -57,8 +80,16 @@ def test_every_estimator_has_an_example():
     lacking = []
     for name in public_objects():
         module, _, attribute = name.rpartition(".")
-        obj = getattr(importlib.import_module(module), attribute, None) if module.count(".") == 1 else None
-        if inspect.isclass(obj) and issubclass(obj, BaseEstimator) and name != "okbook.core.Kernel":
+        obj = (
+            getattr(importlib.import_module(module), attribute, None)
+            if module.count(".") == 1
+            else None
+        )
+        if (
+            inspect.isclass(obj)
+            and issubclass(obj, BaseEstimator)
+            and name != "okbook.core.Kernel"
+        ):
             lacking += [name] if ">>>" not in (obj.__doc__ or "") else []
     assert not lacking
 
@@ -67,5 +98,9 @@ def test_api_page_lists_every_module():
     page = (ROOT / "nbs" / "api.md").read_text()
     for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
         module = importlib.import_module(info.name)
-        if not any(p.startswith("_") for p in info.name.split(".")) and getattr(module, "__all__", None):
-            assert f".. automodule:: {info.name}\n" in page, f"nbs/api.md does not show {info.name}"
+        if not any(p.startswith("_") for p in info.name.split(".")) and getattr(
+            module, "__all__", None
+        ):
+            assert f".. automodule:: {info.name}\n" in page, (
+                f"nbs/api.md does not show {info.name}"
+            )

@@ -45,8 +45,18 @@ def test_names_do_not_overlap_and_lie_inside(seed):
 
 def test_parts_and_words():
     A = np.zeros((6, 6))
-    right = draw_links(A, [[0, 1], [2, 3]], right=[True, False], new=[0], key={"wrong": "not yet", "old": None})
-    assert [text.get_text() for text in right.get_legend().get_texts()] == ["predicted, right", "not yet", "new node"]
+    right = draw_links(
+        A,
+        [[0, 1], [2, 3]],
+        right=[True, False],
+        new=[0],
+        key={"wrong": "not yet", "old": None},
+    )
+    assert [text.get_text() for text in right.get_legend().get_texts()] == [
+        "predicted, right",
+        "not yet",
+        "new node",
+    ]
     styles = {line.get_linestyle() for line in right.lines}
     assert len(styles) == 2  # not by colour only
     fig, axes = plt.subplots(1, 2)
@@ -57,7 +67,10 @@ def test_parts_and_words():
     "call, message",
     [
         (lambda A: draw_links(A, []), r"shape \(k, 2\), at least one"),
-        (lambda A: draw_links(A, [[0, 1]], names=["one"]), "a name for each of the 3 nodes: got 1"),
+        (
+            lambda A: draw_links(A, [[0, 1]], names=["one"]),
+            "a name for each of the 3 nodes: got 1",
+        ),
         (lambda A: draw_links(A, [[0, 1]], right=[True, False]), "each of the 1 links"),
         (lambda A: strongest_links(A, A[:2], 1), "square matrices of one shape"),
     ],

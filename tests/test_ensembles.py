@@ -1,4 +1,5 @@
-"""Oracles of bagging and randomised trees on random input, scikit-learn's checks, and every message."""
+"""Oracles of bagging and randomised trees on random input, scikit-learn's checks,
+and every message."""
 
 import pickle
 
@@ -38,9 +39,13 @@ MODELS = [
 
 
 def failures(model):
-    "Checks that random draws cannot pass: an example of weight 2 is not drawn, or counted, like two examples."
+    """Checks that random draws cannot pass: an example of weight 2 is not drawn, or
+    counted, like two examples."""
     if isinstance(model, Bagging) and model.bootstrap:
-        return {WEIGHTED: "a sample of n, drawn by weight, is not a sample of the repeated examples"}
+        return {
+            WEIGHTED: "a sample of n, drawn by weight, is not a sample of the "
+            "repeated examples"
+        }
     if isinstance(model, RandomizedTreeClassifier) and model.n_best > 1:
         return {WEIGHTED: "pruning scales the weights to the number of examples"}
     return {}
@@ -52,15 +57,25 @@ def test_scikit_learn(estimator, check):
 
 
 def problem(seed):
-    "Random inputs of many shapes, with ties and constant columns; classes; weights; parameters."
+    """Random inputs of many shapes, with ties and constant columns; classes;
+    weights; parameters."""
     rng = np.random.default_rng(seed)
     n, p, k = rng.integers(8, 200), rng.integers(1, 8), 2 + seed % 4
-    X = rng.normal(size=(n, p)) if seed % 2 else rng.integers(0, 6, size=(n, p)).astype(float)
+    X = (
+        rng.normal(size=(n, p))
+        if seed % 2
+        else rng.integers(0, 6, size=(n, p)).astype(float)
+    )
     if seed % 3 == 0:
         X[:, 0] = 1.0
     y = np.array(list("dabce"))[rng.integers(0, k, n)]
     y[:k] = list("dabce")[:k]
-    weight = [None, rng.random(n), rng.integers(0, 4, n).astype(float), rng.random(n) + 0.5][seed // 2 % 4]
+    weight = [
+        None,
+        rng.random(n),
+        rng.integers(0, 4, n).astype(float),
+        rng.random(n) + 0.5,
+    ][seed // 2 % 4]
     if weight is not None:
         weight[:k] = 1.0
     params = {
@@ -88,9 +103,11 @@ def gain(X, codes, weight, members, feature, threshold, criterion):
 
 
 def assert_same_tree(ours, theirs, X, codes, weight, criterion):
-    """Node for node the same tests; whether two tests of a node were equally good, where scikit-learn draws lots.
+    """Node for node the same tests; whether two tests of a node were equally good,
+    where scikit-learn draws lots.
 
-    There the two gains must agree to the last digits, and the nodes below are not compared.
+    There the two gains must agree to the last digits, and the nodes below are not
+    compared.
     """
     t, s = ours.tree_, theirs.tree_
     X = X.astype(np.float32)
@@ -100,13 +117,20 @@ def assert_same_tree(ours, theirs, X, codes, weight, criterion):
         assert s.n_node_samples[b] == len(members)
         assert_allclose(t.weight[a], s.weighted_n_node_samples[b])
         assert_allclose(t.value[a], s.value[b, 0], atol=1e-12)
-        if t.feature[a] < 0:  # scikit-learn splits some nodes of one class, whose impurity it rounds above zero
+        if (
+            t.feature[a] < 0
+            # scikit-learn splits some nodes of one class, whose impurity it rounds
+            # above zero
+        ):
             assert s.feature[b] < 0 or len(set(codes[members])) == 1
             ties += s.feature[b] >= 0
             continue
         if t.feature[a] == s.feature[b] and t.threshold[a] == s.threshold[b]:
             left = X[members, t.feature[a]] <= t.threshold[a]
-            todo += [(t.right[a], s.children_right[b], members[~left]), (a + 1, s.children_left[b], members[left])]
+            todo += [
+                (t.right[a], s.children_right[b], members[~left]),
+                (a + 1, s.children_left[b], members[left]),
+            ]
             continue
         one = gain(X, codes, weight, members, t.feature[a], t.threshold[a], criterion)
         other = gain(X, codes, weight, members, s.feature[b], s.threshold[b], criterion)
@@ -130,49 +154,76 @@ def test_plain_tree_is_scikit_learns():
             assert_array_equal(ours.apply(X), theirs.apply(X))
             assert_array_equal(ours.predict(X), theirs.predict(X))
             assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
-            assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-9)
-            assert ours.get_depth() == theirs.get_depth() and ours.get_n_leaves() == theirs.get_n_leaves()
+            assert_allclose(
+                ours.feature_importances_, theirs.feature_importances_, atol=1e-9
+            )
+            assert (
+                ours.get_depth() == theirs.get_depth()
+                and ours.get_n_leaves() == theirs.get_n_leaves()
+            )
     assert ties < 75
 
 
 def test_no_ties_no_difference():
-    "eq-vote-gain: continuous inputs and weights, large leaves: the same tree to the last node."
+    """eq-vote-gain: continuous inputs and weights, large leaves: the same tree to
+    the last node."""
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        X, y, weight = rng.normal(size=(500, 5)), rng.integers(0, 2 + seed % 3, 500), rng.random(500) + 0.1
+        X, y, weight = (
+            rng.normal(size=(500, 5)),
+            rng.integers(0, 2 + seed % 3, 500),
+            rng.random(500) + 0.1,
+        )
         params = dict(criterion=("entropy", "gini")[seed % 2], min_samples_leaf=12)
         ours = RandomizedTreeClassifier(**params).fit(X, y, weight)
         theirs = DecisionTreeClassifier(**params, random_state=seed).fit(X, y, weight)
         inner = ours.tree_.feature >= 0
-        assert_array_equal(ours.tree_.feature[inner], theirs.tree_.feature[theirs.tree_.feature >= 0])
-        assert_array_equal(ours.tree_.threshold[inner], theirs.tree_.threshold[theirs.tree_.feature >= 0])
+        assert_array_equal(
+            ours.tree_.feature[inner], theirs.tree_.feature[theirs.tree_.feature >= 0]
+        )
+        assert_array_equal(
+            ours.tree_.threshold[inner],
+            theirs.tree_.threshold[theirs.tree_.feature >= 0],
+        )
         queries = rng.normal(size=(300, 5))
-        assert_allclose(ours.predict_proba(queries), theirs.predict_proba(queries), atol=1e-12)
+        assert_allclose(
+            ours.predict_proba(queries), theirs.predict_proba(queries), atol=1e-12
+        )
 
 
 def test_counts_are_repeats():
-    "A weight that is a whole number stands for so many equal examples; weight 0 for none."
+    """A weight that is a whole number stands for so many equal examples; weight 0
+    for none."""
     for seed in range(20):
         X, y, _, params = problem(2 * seed + 1)
         counts = np.random.default_rng(seed).integers(0, 4, len(X))
         counts[:5] = 1
         params["min_samples_leaf"] = 1
         one = RandomizedTreeClassifier(**params).fit(X, y, counts)
-        other = RandomizedTreeClassifier(**params).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+        other = RandomizedTreeClassifier(**params).fit(
+            np.repeat(X, counts, axis=0), np.repeat(y, counts)
+        )
         for key in one.tree_:
             assert_array_equal(one.tree_[key], other.tree_[key])
 
 
 def test_whole_weights_and_others_grow_one_tree():
-    "The table of x log x changes no digit: weights 1, 2, 3 and the same times 0.5 give one tree."
+    """The table of x log x changes no digit: weights 1, 2, 3 and the same times 0.5
+    give one tree."""
     for seed in range(20):
         X, y, _, params = problem(seed)
         weight = np.random.default_rng(seed).integers(1, 4, len(X)).astype(float)
-        one, half = (RandomizedTreeClassifier(**params).fit(X, y, w) for w in (weight, weight * 0.5))
-        if not np.array_equal(one.tree_.feature, half.tree_.feature):  # two tests that rounding tells apart
+        one, half = (
+            RandomizedTreeClassifier(**params).fit(X, y, w)
+            for w in (weight, weight * 0.5)
+        )
+        if not np.array_equal(
+            one.tree_.feature, half.tree_.feature
+        ):  # two tests that rounding tells apart
             codes = np.unique(y, return_inverse=True)[1]
             a = np.flatnonzero(
-                one.tree_.feature[: len(half.tree_.feature)] != half.tree_.feature[: len(one.tree_.feature)]
+                one.tree_.feature[: len(half.tree_.feature)]
+                != half.tree_.feature[: len(one.tree_.feature)]
             )
             assert len(a) and len(codes)
             continue
@@ -193,7 +244,8 @@ def all_tests(X, codes, weight):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_one_of_the_best_tests(classes):
-    "thm-vote-boundary does not hold for the second best: all tests take part, each of the 20 best as often."
+    """thm-vote-boundary does not hold for the second best: all tests take part, each
+    of the 20 best as often."""
     rng = np.random.default_rng(classes)
     X = rng.normal(size=(60, 3)).astype(np.float32)
     codes = rng.integers(0, classes, 60)
@@ -202,10 +254,20 @@ def test_one_of_the_best_tests(classes):
     allowed = {(f, cut): 0 for _, f, cut in best[:20]}
     assert best[20][0] - best[19][0] > 1e-9  # no tie at the edge
     for seed in range(2000):
-        tree = RandomizedTreeClassifier(n_best=20, max_depth=1, random_state=seed).fit(X, codes, weight).tree_
-        allowed[tree.feature[0], tree.threshold[0]] += 1  # a KeyError for any other test
+        tree = (
+            RandomizedTreeClassifier(n_best=20, max_depth=1, random_state=seed)
+            .fit(X, codes, weight)
+            .tree_
+        )
+        allowed[tree.feature[0], tree.threshold[0]] += (
+            1  # a KeyError for any other test
+        )
     assert chisquare(list(allowed.values())).pvalue > 1e-4
-    every = RandomizedTreeClassifier(n_best=10**4, max_depth=1, random_state=0).fit(X, codes, weight).tree_
+    every = (
+        RandomizedTreeClassifier(n_best=10**4, max_depth=1, random_state=0)
+        .fit(X, codes, weight)
+        .tree_
+    )
     assert (every.feature[0], every.threshold[0]) in {(f, cut) for _, f, cut in best}
 
 
@@ -214,28 +276,46 @@ def test_few_attributes_at_a_node():
     rng = np.random.default_rng(0)
     X = np.column_stack([np.zeros(80), rng.normal(size=(80, 5))])
     codes = rng.integers(0, 2, 80)
-    alone = {f: min(t for t in all_tests(X.astype(np.float32), codes, np.ones(80)) if t[1] == f) for f in range(1, 6)}
+    alone = {
+        f: min(
+            t for t in all_tests(X.astype(np.float32), codes, np.ones(80)) if t[1] == f
+        )
+        for f in range(1, 6)
+    }
     counts = dict.fromkeys(alone, 0)
     for seed in range(1000):
-        tree = RandomizedTreeClassifier(max_features=1, max_depth=1, random_state=seed).fit(X, codes).tree_
+        tree = (
+            RandomizedTreeClassifier(max_features=1, max_depth=1, random_state=seed)
+            .fit(X, codes)
+            .tree_
+        )
         f = int(tree.feature[0])
         assert tree.threshold[0] == alone[f][2]
         counts[f] += 1
     assert chisquare(list(counts.values())).pvalue > 1e-4
     ranks = sorted(alone, key=lambda f: alone[f])
     pairs = [
-        int(RandomizedTreeClassifier(max_features=2, max_depth=1, random_state=s).fit(X, codes).tree_.feature[0])
+        int(
+            RandomizedTreeClassifier(max_features=2, max_depth=1, random_state=s)
+            .fit(X, codes)
+            .tree_.feature[0]
+        )
         for s in range(1000)
     ]
     shares = np.array([4, 3, 2, 1, 0]) / 10  # of two drawn, the better one wins
     assert ranks[4] not in pairs
-    assert chisquare([pairs.count(f) for f in ranks[:4]], shares[:4] * 1000).pvalue > 1e-4
+    assert (
+        chisquare([pairs.count(f) for f in ranks[:4]], shares[:4] * 1000).pvalue > 1e-4
+    )
     deep = RandomizedTreeClassifier(max_features=1, random_state=0).fit(X, codes)
-    assert deep.score(X, codes) == 1.0  # constants, known from above, are never asked about
+    assert (
+        deep.score(X, codes) == 1.0
+    )  # constants, known from above, are never asked about
 
 
 def test_pessimistic_errors():
-    "eq-vote-pessimistic: exact for no error, near the binomial limit else, and C4.5's numbers."
+    """eq-vote-pessimistic: exact for no error, near the binomial limit else, and
+    C4.5's numbers."""
     z = norm.isf(0.25)
     for n in (1, 3, 10, 100):
         exact = n * betaincinv(1, n, 0.75)
@@ -243,9 +323,14 @@ def test_pessimistic_errors():
     for n in (20, 50, 200, 1000):
         for e in range(1, n // 2, max(1, n // 20)):
             exact = n * betaincinv(e + 1, n - e, 0.75) - e
-            assert_allclose(_added_errors(float(n), float(e), 0.25, z), exact, rtol=0.08)
+            assert_allclose(
+                _added_errors(float(n), float(e), 0.25, z), exact, rtol=0.08
+            )
     half = _added_errors(10.0, 0.5, 0.25, z)
-    assert_allclose(half, (_added_errors(10.0, 0.0, 0.25, z) + _added_errors(10.0, 1.0, 0.25, z)) / 2)
+    assert_allclose(
+        half,
+        (_added_errors(10.0, 0.0, 0.25, z) + _added_errors(10.0, 1.0, 0.25, z)) / 2,
+    )
     assert_allclose(_added_errors(5.0, 4.8, 0.25, z), 0.67 * 0.2)
 
 
@@ -256,18 +341,23 @@ def pruned(tree, node, scale, confidence):
     leaf = wrong + _added_errors(total, wrong, confidence, norm.isf(confidence))
     if tree.feature[node] < 0:
         return leaf, 1
-    one, other = (pruned(tree, child, scale, confidence) for child in (node + 1, tree.right[node]))
+    one, other = (
+        pruned(tree, child, scale, confidence) for child in (node + 1, tree.right[node])
+    )
     below = one[0] + other[0]
     return (leaf, 1) if leaf <= below + 0.1 else (below, one[1] + other[1])
 
 
 def test_pruning():
-    "eq-vote-pessimistic: a direct recursion prunes alike; what is left is a part of the tree; weights scale."
+    """eq-vote-pessimistic: a direct recursion prunes alike; what is left is a part
+    of the tree; weights scale."""
     for seed in range(40):
         X, y, weight, params = problem(seed)
         confidence = (0.25, 0.05, 0.5)[seed % 3]
         whole = RandomizedTreeClassifier(**params).fit(X, y, weight)
-        small = RandomizedTreeClassifier(**params, confidence=confidence).fit(X, y, weight)
+        small = RandomizedTreeClassifier(**params, confidence=confidence).fit(
+            X, y, weight
+        )
         scale = len(X) / (len(X) if weight is None else weight.sum())
         assert small.get_n_leaves() == pruned(whole.tree_, 0, scale, confidence)[1]
         t, s, todo = whole.tree_, small.tree_, [(0, 0)]
@@ -280,40 +370,69 @@ def test_pruning():
             else:
                 assert s.threshold[b] == 0 and s.right[b] == -1
     X, y = make_classification(400, flip_y=0.3, random_state=0)
-    sizes = [RandomizedTreeClassifier(confidence=c).fit(X, y).get_n_leaves() for c in (0.01, 0.25, 0.9)]
+    sizes = [
+        RandomizedTreeClassifier(confidence=c).fit(X, y).get_n_leaves()
+        for c in (0.01, 0.25, 0.9)
+    ]
     assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
-    one, other = (RandomizedTreeClassifier(confidence=0.25).fit(X, y, np.full(400, w)) for w in (1.0, 1 / 400))
+    one, other = (
+        RandomizedTreeClassifier(confidence=0.25).fit(X, y, np.full(400, w))
+        for w in (1.0, 1 / 400)
+    )
     assert_array_equal(one.tree_.feature, other.tree_.feature)
 
 
 def test_sorted_features():
-    "Values and codes give the columns back, in single precision; many values need wider codes."
+    """Values and codes give the columns back, in single precision; many values need
+    wider codes."""
     rng = np.random.default_rng(0)
     X = np.column_stack(
-        [rng.integers(-3, 3, 200), rng.normal(size=200), np.full(200, 7.0), np.where(rng.random(200) < 0.5, 0.0, -0.0)]
+        [
+            rng.integers(-3, 3, 200),
+            rng.normal(size=200),
+            np.full(200, 7.0),
+            np.where(rng.random(200) < 0.5, 0.0, -0.0),
+        ]
     )
     columns = _SortedFeatures(X)
-    assert columns.codes.dtype == np.uint16 and columns.first.tolist() == [0, 6, 206, 207, 208]
+    assert columns.codes.dtype == np.uint16 and columns.first.tolist() == [
+        0,
+        6,
+        206,
+        207,
+        208,
+    ]
     for f in range(4):
-        assert_array_equal(columns.values[columns.first[f] + columns.codes[f]], X[:, f].astype(np.float32))
-        assert_array_equal(columns.X[f][columns.order[f]], np.sort(X[:, f].astype(np.float32)))
+        assert_array_equal(
+            columns.values[columns.first[f] + columns.codes[f]],
+            X[:, f].astype(np.float32),
+        )
+        assert_array_equal(
+            columns.X[f][columns.order[f]], np.sort(X[:, f].astype(np.float32))
+        )
     wide = np.arange(70000.0)[:, None]
     y = (wide[:, 0] % 20000 < 10000).astype(int)
     assert _SortedFeatures(wide).codes.dtype == np.uint32
     tree = RandomizedTreeClassifier().fit(wide, y)
     assert tree.score(wide, y) == 1.0 and tree.get_n_leaves() == 7
     other = DecisionTreeClassifier(criterion="entropy").fit(wide, y)
-    assert_array_equal(tree.tree_.threshold[tree.tree_.feature >= 0], other.tree_.threshold[other.tree_.feature >= 0])
+    assert_array_equal(
+        tree.tree_.threshold[tree.tree_.feature >= 0],
+        other.tree_.threshold[other.tree_.feature >= 0],
+    )
 
 
 def test_neighbouring_floats():
-    "Half way between two neighbours is one of them in single precision: the threshold still parts them."
+    """Half way between two neighbours is one of them in single precision: the
+    threshold still parts them."""
     x = np.float32(1.0)
     X = np.array([[x], [np.nextafter(x, np.float32(2))]], dtype=np.float32)
     tree = RandomizedTreeClassifier().fit(X, [0, 1])
     assert_array_equal(tree.predict(X), [0, 1])
     huge = np.array([[3.0e38], [3.4e38]])
-    assert_array_equal(RandomizedTreeClassifier().fit(huge, [0, 1]).predict(huge), [0, 1])
+    assert_array_equal(
+        RandomizedTreeClassifier().fit(huge, [0, 1]).predict(huge), [0, 1]
+    )
 
 
 def test_sampling():
@@ -332,12 +451,16 @@ def test_sampling():
         counts += np.bincount(drawn, minlength=50)
         shares.append(len(left) / 50)
     assert chisquare(counts).pvalue > 1e-4
-    assert abs(np.mean(shares) - (1 - 1 / 50) ** 50) < 4 * np.std(shares) / np.sqrt(2000)
+    assert abs(np.mean(shares) - (1 - 1 / 50) ** 50) < 4 * np.std(shares) / np.sqrt(
+        2000
+    )
     again = list(Sampling(random_state=0, n_splits=3).split(X))
     for (a, _), (b, _) in zip(again, many.split(X)):
         assert_array_equal(a, b)
     data, labels = load_iris(return_X_y=True)
-    scores = cross_val_score(KNeighborsClassifier(1), data, labels, cv=Sampling(random_state=0, n_splits=5))
+    scores = cross_val_score(
+        KNeighborsClassifier(1), data, labels, cv=Sampling(random_state=0, n_splits=5)
+    )
     assert len(scores) == 5 and scores.min() > 0.85
 
 
@@ -345,15 +468,26 @@ def test_sampling():
 def test_votes_by_hand(n_jobs):
     "eq-vote-shares, eq-vote-bagging: one tree for each sample, a count, a sign."
     X, y = load_breast_cancer(return_X_y=True)
-    labels, train, test = np.array(["no", "yes"])[y], slice(0, None, 2), slice(1, None, 2)
-    model = Bagging(n_estimators=25, oob_score=True, n_jobs=n_jobs, random_state=3).fit(X[train], labels[train])
+    labels, train, test = (
+        np.array(["no", "yes"])[y],
+        slice(0, None, 2),
+        slice(1, None, 2),
+    )
+    model = Bagging(n_estimators=25, oob_score=True, n_jobs=n_jobs, random_state=3).fit(
+        X[train], labels[train]
+    )
     said = np.array(
         [DecisionTreeClassifier(criterion="entropy").fit(X[train][rows], y[train][rows]).predict(X[test])
          for rows in model.estimators_samples_]
     )  # fmt: skip
     ours = model.hypotheses(X[test])
-    assert (ours == said).mean() > 0.97  # equally good tests, of which scikit-learn draws one
-    trees = [RandomizedTreeClassifier().fit(X[train][rows], y[train][rows]) for rows in model.estimators_samples_]
+    assert (
+        ours == said
+    ).mean() > 0.97  # equally good tests, of which scikit-learn draws one
+    trees = [
+        RandomizedTreeClassifier().fit(X[train][rows], y[train][rows])
+        for rows in model.estimators_samples_
+    ]
     said = np.array([tree.predict(X[test]) for tree in trees])
     assert_array_equal(ours, said)
     shares = np.column_stack([1 - said.mean(axis=0), said.mean(axis=0)])
@@ -370,60 +504,96 @@ def test_votes_by_hand(n_jobs):
 
 
 def test_votes_of_continuous_trees_are_scikit_learns():
-    "eq-vote-shares: where no two tests are equally good, the votes of scikit-learn's trees, to the last one."
+    """eq-vote-shares: where no two tests are equally good, the votes of
+    scikit-learn's trees, to the last one."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 4)), rng.integers(0, 3, 400)
     tree = RandomizedTreeClassifier(min_samples_leaf=12)
     model = Bagging(tree, n_estimators=10, random_state=0).fit(X, y)
     for member, rows in zip(model.estimators_, model.estimators_samples_):
         counts = np.bincount(rows, minlength=400)
-        peer = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=12).fit(X, y, counts)
+        peer = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=12).fit(
+            X, y, counts
+        )
         codes = np.arange(400)
         found = assert_same_tree(member, peer, X, y, counts.astype(float), "entropy")
         assert found or (member.predict(X) == peer.predict(X)).all() and len(codes)
 
 
 def test_any_learner():
-    "One that takes weights gets counts, one that does not gets the drawn rows; each gets a seed of its own."
+    """One that takes weights gets counts, one that does not gets the drawn rows;
+    each gets a seed of its own."""
     X, y = load_iris(return_X_y=True)
     labels = np.array(["c", "a", "b"])[y]
     codes = np.unique(labels, return_inverse=True)[1]
-    model = Bagging(LogisticRegression(max_iter=500), n_estimators=4, random_state=0).fit(X, labels)
+    model = Bagging(
+        LogisticRegression(max_iter=500), n_estimators=4, random_state=0
+    ).fit(X, labels)
     for member, rows in zip(model.estimators_, model.estimators_samples_):
         counts = np.bincount(rows, minlength=150)
-        peer = LogisticRegression(max_iter=500).fit(X[counts > 0], codes[counts > 0], counts[counts > 0])
+        peer = LogisticRegression(max_iter=500).fit(
+            X[counts > 0], codes[counts > 0], counts[counts > 0]
+        )
         assert_allclose(member.coef_, peer.coef_)
-    model = Bagging(KNeighborsClassifier(1), n_estimators=4, random_state=0).fit(X, labels)
+    model = Bagging(KNeighborsClassifier(1), n_estimators=4, random_state=0).fit(
+        X, labels
+    )
     for member, rows in zip(model.estimators_, model.estimators_samples_):
-        assert_array_equal(member.predict(X), KNeighborsClassifier(1).fit(X[rows], codes[rows]).predict(X))
+        assert_array_equal(
+            member.predict(X),
+            KNeighborsClassifier(1).fit(X[rows], codes[rows]).predict(X),
+        )
     assert set(model.predict(X)) == {"a", "b", "c"}
-    model = Bagging(make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1)), n_estimators=4).fit(X, y)
-    seeds = {member.get_params()["decisiontreeclassifier__random_state"] for member in model.estimators_}
+    model = Bagging(
+        make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1)),
+        n_estimators=4,
+    ).fit(X, y)
+    seeds = {
+        member.get_params()["decisiontreeclassifier__random_state"]
+        for member in model.estimators_
+    }
     assert len(seeds) == 4
 
 
 def test_dietterichs_ensemble():
-    "Without samples each hypothesis sees all examples, and only the dice inside the trees make them differ."
+    """Without samples each hypothesis sees all examples, and only the dice inside
+    the trees make them differ."""
     X, y = load_breast_cancer(return_X_y=True)
-    model = Bagging(RandomizedTreeClassifier(n_best=20), n_estimators=20, bootstrap=False, random_state=0).fit(X, y)
+    model = Bagging(
+        RandomizedTreeClassifier(n_best=20),
+        n_estimators=20,
+        bootstrap=False,
+        random_state=0,
+    ).fit(X, y)
     said = model.hypotheses(X)
     assert (said == y).all()  # perfect trees
     assert len({tuple(tree.tree_.feature[:3]) for tree in model.estimators_}) > 10
-    assert all(np.array_equal(rows, np.arange(len(X))) for rows in model.estimators_samples_)
+    assert all(
+        np.array_equal(rows, np.arange(len(X))) for rows in model.estimators_samples_
+    )
     same = Bagging(n_estimators=3, bootstrap=False).fit(X, y).estimators_
     assert_array_equal(same[0].tree_.threshold, same[2].tree_.threshold)
 
 
 def test_weights_of_bagging():
-    "Examples are drawn in proportion to their weights; without samples the learner gets them."
+    """Examples are drawn in proportion to their weights; without samples the learner
+    gets them."""
     X, y = load_iris(return_X_y=True)
     weight = np.where(np.arange(150) % 3 == 0, 0.0, 1.0 + np.arange(150) % 2)
     model = Bagging(n_estimators=300, random_state=0).fit(X, y, weight)
     counts = sum(np.bincount(rows, minlength=150) for rows in model.estimators_samples_)
     assert counts[weight == 0].sum() == 0
-    assert chisquare(counts[weight > 0], weight[weight > 0] / weight.sum() * counts.sum()).pvalue > 1e-4
+    assert (
+        chisquare(
+            counts[weight > 0], weight[weight > 0] / weight.sum() * counts.sum()
+        ).pvalue
+        > 1e-4
+    )
     plain = Bagging(n_estimators=1, bootstrap=False).fit(X, y, weight).estimators_[0]
-    assert_array_equal(plain.tree_.threshold, RandomizedTreeClassifier().fit(X, y, weight).tree_.threshold)
+    assert_array_equal(
+        plain.tree_.threshold,
+        RandomizedTreeClassifier().fit(X, y, weight).tree_.threshold,
+    )
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
         Bagging(KNeighborsClassifier(), bootstrap=False).fit(X, y, weight)
 
@@ -435,7 +605,9 @@ def test_tools(model):
     y = np.array(["setosa", "versicolor", "virginica"])[y]
     X = StandardScaler().fit_transform(X)
     one = clone(model).set_params(random_state=1).fit(X, y)
-    again = pickle.loads(pickle.dumps(clone(model).set_params(random_state=1).fit(X, y)))
+    again = pickle.loads(
+        pickle.dumps(clone(model).set_params(random_state=1).fit(X, y))
+    )
     assert_array_equal(one.predict_proba(X), again.predict_proba(X))
     assert one.score(X, y) > 0.85 and set(one.predict(X)) == set(y)
     tree = isinstance(model, RandomizedTreeClassifier)
@@ -452,7 +624,10 @@ BAD_TREES = [
     ({"max_features": "all"}, "max_features must be"),
     ({"max_features": 0}, "max_features must be"),
     ({"min_samples_leaf": 0}, "min_samples_leaf must be"),
-    ({"confidence": 1.0}, "confidence must be None or a number between 0 and 1: got 1.0"),
+    (
+        {"confidence": 1.0},
+        "confidence must be None or a number between 0 and 1: got 1.0",
+    ),
     ({"confidence": "high"}, "confidence must be"),
 ]
 
@@ -468,7 +643,9 @@ def test_bad_parameters_of_a_tree(params, message):
 
 def test_bad_parameters_of_votes():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="n_estimators must be a whole number, at least 1: got 0"):
+    with pytest.raises(
+        ValueError, match="n_estimators must be a whole number, at least 1: got 0"
+    ):
         Bagging(n_estimators=0).fit(X, y)
     with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):
         Bagging(oob_score=True, bootstrap=False).fit(X, y)
@@ -480,14 +657,19 @@ def test_bad_parameters_of_votes():
 
 @pytest.mark.parametrize("model", [RandomizedTreeClassifier(), Bagging(n_estimators=2)])
 def test_bad_data(model):
-    "One class, negative weights, weights of another length, missing values, words; and nothing is fitted after."
+    """One class, negative weights, weights of another length, missing values, words;
+    and nothing is fitted after."""
     X, y = load_iris(return_X_y=True)
     weight = np.ones(150)
     weight[3] = -2.0
     for arguments, message in [
         ((X, np.zeros(150)), "at least two classes: y has one class, 0.0"),
         ((X, np.full(150, "a")), "y has one class, 'a'"),
-        ((X, y, weight), "sample_weight must be finite, not negative, and not all zero: got values from -2.0 to 1.0"),
+        (
+            (X, y, weight),
+            "sample_weight must be finite, not negative, and not all zero: got "
+            "values from -2.0 to 1.0",
+        ),
         ((X, y, np.zeros(150)), "not all zero"),
         ((X, y, np.full(150, np.nan)), "must be finite"),
         ((X, y, np.ones(7)), "one entry an example, 150: got 7"),

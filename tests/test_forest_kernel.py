@@ -1,4 +1,5 @@
-"""Oracles of okbook.forest_kernel on random forests, scikit-learn's checks, and every message."""
+"""Oracles of okbook.forest_kernel on random forests, scikit-learn's checks, and
+every message."""
 
 import pickle
 
@@ -49,18 +50,26 @@ FORESTS = {
     "best-first": RandomForestRegressor(7, max_leaf_nodes=9, random_state=0),
     "extra-trees": ExtraTreesRegressor(7, min_samples_leaf=4, random_state=0),
     "embedding": RandomTreesEmbedding(7, max_depth=4, random_state=0),
-    "bagging": BaggingClassifier(DecisionTreeClassifier(max_depth=3), 7, max_features=2, random_state=0),
+    "bagging": BaggingClassifier(
+        DecisionTreeClassifier(max_depth=3), 7, max_features=2, random_state=0
+    ),
     "boosting": GradientBoostingRegressor(n_estimators=7, random_state=0),
-    "AdaBoost": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=7, random_state=0),
+    "AdaBoost": AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=3), n_estimators=7, random_state=0
+    ),
     "one tree": DecisionTreeClassifier(max_depth=4, random_state=0),
-    "output kernel": OutputKernelRandomForest("dirac", n_estimators=7, min_samples_leaf=3, random_state=0),
+    "output kernel": OutputKernelRandomForest(
+        "dirac", n_estimators=7, min_samples_leaf=3, random_state=0
+    ),
 }
 ANCESTORS = [None, "size", "depth"]
 
 
 @pytest.fixture(scope="module")
 def data():
-    return make_classification(90, 5, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
+    return make_classification(
+        90, 5, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0
+    )
 
 
 def members_of(forest):
@@ -96,7 +105,9 @@ def slow_gram(forest, X1, X2, ancestor=None, weights=None, mask=None):
                 elif ancestor is None:
                     value = 0.0
                 else:
-                    value = 1.0 - (size[a[depth]] / size[0] if ancestor == "size" else 0.5**depth)
+                    value = 1.0 - (
+                        size[a[depth]] / size[0] if ancestor == "size" else 0.5**depth
+                    )
                 K[i, j] += weights[t] * value
     return K
 
@@ -119,20 +130,32 @@ def test_gram_and_feature_map_by_a_double_loop(data, name, ancestor):
     Z = kernel.transform(queries)
     assert sp.issparse(Z) and Z.format == "csr" and Z.dtype == np.float32
     assert_allclose((Z @ kernel.transform(X).T).toarray(), cross, atol=1e-5)
-    assert Z.shape[1] == len(kernel.get_feature_names_out()) == len(set(kernel.get_feature_names_out()))
+    assert (
+        Z.shape[1]
+        == len(kernel.get_feature_names_out())
+        == len(set(kernel.get_feature_names_out()))
+    )
     assert is_psd(slow)
     if ancestor is None:
-        assert_array_equal(kernel.n_leaves_, [np.sum(m.tree_.children_left < 0) for m in members_of(kernel.forest_)])
+        assert_array_equal(
+            kernel.n_leaves_,
+            [np.sum(m.tree_.children_left < 0) for m in members_of(kernel.forest_)],
+        )
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_that_fall_together_end_where_apply_says(seed, holes):
-    "The threaded fall through a forest is scikit-learn's apply, missing values, ties and infinite depth included."
+    """The threaded fall through a forest is scikit-learn's apply, missing values,
+    ties and infinite depth included."""
     rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(size=(300, 6)), rng.integers(1, 4)).astype(rng.choice([np.float32, np.float64]))
+    X = np.round(rng.normal(size=(300, 6)), rng.integers(1, 4)).astype(
+        rng.choice([np.float32, np.float64])
+    )
     y = rng.integers(0, 3, 300)
-    queries = np.round(rng.normal(size=(9001, 6)), 2)  # more than two blocks, and not a multiple
+    queries = np.round(
+        rng.normal(size=(9001, 6)), 2
+    )  # more than two blocks, and not a multiple
     queries[::7, 2] = np.float32(X[0, 2])  # on a threshold, or close to one
     for data in (X, queries):
         data[rng.random(data.shape) < holes] = np.nan
@@ -142,14 +165,24 @@ def test_rows_that_fall_together_end_where_apply_says(seed, holes):
         ExtraTreesClassifier(19, min_samples_leaf=3, random_state=seed),
         ExtraTreesRegressor(17, max_depth=1, random_state=seed),
         DecisionTreeClassifier(random_state=seed),
-        DecisionTreeClassifier(max_depth=1, min_samples_leaf=200),  # a root, and nothing below
+        DecisionTreeClassifier(
+            max_depth=1, min_samples_leaf=200
+        ),  # a root, and nothing below
         RandomTreesEmbedding(19, random_state=seed),
     ]
     for forest in forests:
         forest = forest.fit(X, y)
-        assert module._falls(forest, queries) and not module._falls(forest, sp.csr_array(queries))
+        assert module._falls(forest, queries) and not module._falls(
+            forest, sp.csr_array(queries)
+        )
         shapes = [module._shape(tree, None) for tree in members_of(forest)]
-        for given in (X, queries, queries[:1], pd.DataFrame(queries), np.asfortranarray(queries)):
+        for given in (
+            X,
+            queries,
+            queries[:1],
+            pd.DataFrame(queries),
+            np.asfortranarray(queries),
+        ):
             expected = forest.apply(np.asarray(given)).reshape(len(given), -1)
             for n_jobs in (1, 2):
                 found = np.empty((len(shapes), len(given)), dtype=np.uint16)
@@ -161,7 +194,11 @@ def test_rows_that_fall_together_end_where_apply_says(seed, holes):
 def test_the_forest_judges_what_falls_through_it(data):
     X, y = data
     endless = np.where(np.arange(5) == 2, np.inf, X)
-    for forest in (RandomForestClassifier(3), RandomTreesEmbedding(3), DecisionTreeClassifier()):
+    for forest in (
+        RandomForestClassifier(3),
+        RandomTreesEmbedding(3),
+        DecisionTreeClassifier(),
+    ):
         for given in (forest, FrozenEstimator(clone(forest).fit(X, y))):
             with pytest.raises(ValueError, match="contains infinity"):
                 ForestKernel(given).fit(X, y).transform(endless)
@@ -173,7 +210,9 @@ def test_weights_normalisation_and_out_of_bag(data, ancestor):
     forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
     weights = np.random.default_rng(0).uniform(size=30)
     weights[3] = 0.0
-    kernel = ForestKernel(forest, ancestor=ancestor, oob=True, tree_weights=weights).fit(X, y)
+    kernel = ForestKernel(
+        forest, ancestor=ancestor, oob=True, tree_weights=weights
+    ).fit(X, y)
     mask = np.ones((30, len(X)), dtype=bool)
     for row, chosen in zip(mask, kernel.forest_.estimators_samples_):
         row[chosen] = False
@@ -182,22 +221,32 @@ def test_weights_normalisation_and_out_of_bag(data, ancestor):
     assert_allclose(kernel.diag(), slow.diagonal())
     Z = clone(kernel).fit_transform(X, y)
     assert_allclose((Z @ Z.T).toarray(), slow, atol=1e-5)
-    cosine = ForestKernel(forest, ancestor=ancestor, oob=True, tree_weights=weights, normalize=True).fit(X, y)
+    cosine = ForestKernel(
+        forest, ancestor=ancestor, oob=True, tree_weights=weights, normalize=True
+    ).fit(X, y)
     root = np.sqrt(slow.diagonal())
     assert_allclose(cosine.gram(), slow / np.outer(root, root), rtol=1e-5, atol=1e-6)
     assert_allclose(cosine.diag(), np.ones(len(X)))
     Z = cosine._map(cosine.leaves_)
     assert_allclose((Z @ Z.T).toarray(), cosine.gram(), atol=1e-5)
-    plain = slow_gram(kernel.forest_, X[:5], X, ancestor, weights)  # given inputs have been seen by no tree
+    plain = slow_gram(
+        kernel.forest_, X[:5], X, ancestor, weights
+    )  # given inputs have been seen by no tree
     assert_allclose(kernel.gram(X[:5], X), plain, rtol=1e-5)
     assert_allclose(cosine.gram(X[:5], X), plain / weights.sum(), rtol=1e-5)
 
 
 def test_out_of_bag_of_okbooks_forests(data):
     X, y = data
-    forest = OutputKernelRandomForest("dirac", n_estimators=25, random_state=0).fit(X, y)
-    peer = RandomForestClassifier(25, random_state=0).fit(X, y)  # the same bootstrap samples
-    ours, theirs = (ForestKernel(FrozenEstimator(f), oob=True).fit(X, y) for f in (forest, peer))
+    forest = OutputKernelRandomForest("dirac", n_estimators=25, random_state=0).fit(
+        X, y
+    )
+    peer = RandomForestClassifier(25, random_state=0).fit(
+        X, y
+    )  # the same bootstrap samples
+    ours, theirs = (
+        ForestKernel(FrozenEstimator(f), oob=True).fit(X, y) for f in (forest, peer)
+    )
     assert_array_equal(ours.leaves_ == ours._blank, theirs.leaves_ == theirs._blank)
 
 
@@ -208,13 +257,17 @@ def test_breimans_proximity(data):
     normal = clone(kernel).set_params(normalize=True).fit(X, y)
     assert_allclose(normal.gram(), kernel.gram() / 20)
     leaves = kernel.forest_.apply(X)
-    assert_array_equal(kernel.gram(), (leaves[:, None, :] == leaves[None, :, :]).sum(axis=2))
+    assert_array_equal(
+        kernel.gram(), (leaves[:, None, :] == leaves[None, :, :]).sum(axis=2)
+    )
 
 
 def test_large_leaf_numbers_and_blocks(monkeypatch):
     "More leaves than 16 bits can number, and inputs that come in several blocks."
     X = np.random.default_rng(0).normal(size=(70_000, 2))
-    kernel = ForestKernel(ExtraTreesRegressor(2, max_features=1, random_state=0)).fit(X, np.arange(70_000.0))
+    kernel = ForestKernel(ExtraTreesRegressor(2, max_features=1, random_state=0)).fit(
+        X, np.arange(70_000.0)
+    )
     assert kernel.leaves_.dtype == np.uint32 and kernel.n_leaves_.max() > 2**16
     some = np.r_[:50, 65_500:65_550]
     assert_array_equal(kernel.gram(X[some]), 2.0 * np.eye(100))
@@ -227,11 +280,15 @@ def test_missing_and_categorical_inputs(data):
     X, y = data
     X = X.copy()
     X[::7, 0] = np.nan
-    model = ForestKernelSVC(ForestKernel(RandomForestClassifier(10, random_state=0)), random_state=0).fit(X, y)
+    model = ForestKernelSVC(
+        ForestKernel(RandomForestClassifier(10, random_state=0)), random_state=0
+    ).fit(X, y)
     assert model.score(X, y) > 0.8
     kernel = ForestKernel(RandomForestClassifier(10, random_state=0)).fit(X, y)
     leaves = kernel.forest_.apply(X)
-    assert_array_equal(kernel.gram(), (leaves[:, None, :] == leaves[None, :, :]).sum(axis=2))
+    assert_array_equal(
+        kernel.gram(), (leaves[:, None, :] == leaves[None, :, :]).sum(axis=2)
+    )
     with pytest.raises(ValueError, match="NaN"):
         ForestKernel(OutputKernelExtraTrees(n_estimators=3)).fit(X, y)
     frame = pd.DataFrame({"a": X[:, 1], "b": np.where(X[:, 2] > 0, "yes", "no")})
@@ -247,7 +304,10 @@ def test_sparse_inputs(data):
     X, y = data
     X = np.where(np.abs(X) < 1, 0.0, X)
     kernel = ForestKernel(ExtraTreesClassifier(8, random_state=0))
-    assert_array_equal(clone(kernel).fit(sp.csr_array(X), y).gram(sp.csr_array(X)), clone(kernel).fit(X, y).gram(X))
+    assert_array_equal(
+        clone(kernel).fit(sp.csr_array(X), y).gram(sp.csr_array(X)),
+        clone(kernel).fit(X, y).gram(X),
+    )
 
 
 def test_a_frozen_forest_is_taken_as_it_is(data):
@@ -264,13 +324,22 @@ def test_a_frozen_forest_is_taken_as_it_is(data):
 
 def test_pipeline_grid_search_and_pickle(data):
     X, y = data
-    chain = make_pipeline(StandardScaler(), ForestKernelSVC(ForestKernel(RandomForestClassifier(10, random_state=0))))
-    grid = {"forestkernelsvc__kernel__normalize": [False, True], "forestkernelsvc__C": [1.0, (1.0, 10.0)]}
-    search = GridSearchCV(chain.set_params(forestkernelsvc__random_state=0), grid, cv=3).fit(X, y)
+    chain = make_pipeline(
+        StandardScaler(),
+        ForestKernelSVC(ForestKernel(RandomForestClassifier(10, random_state=0))),
+    )
+    grid = {
+        "forestkernelsvc__kernel__normalize": [False, True],
+        "forestkernelsvc__C": [1.0, (1.0, 10.0)],
+    }
+    search = GridSearchCV(
+        chain.set_params(forestkernelsvc__random_state=0), grid, cv=3
+    ).fit(X, y)
     copy = pickle.loads(pickle.dumps(search))
     assert_array_equal(copy.predict(X), search.predict(X))
     features = make_pipeline(
-        ForestKernel(RandomForestClassifier(20, random_state=0)), LinearSVC(C=0.01, random_state=0)
+        ForestKernel(RandomForestClassifier(20, random_state=0)),
+        LinearSVC(C=0.01, random_state=0),
     )
     assert features.fit(X, y).score(X, y) > 0.9
 
@@ -278,31 +347,55 @@ def test_pipeline_grid_search_and_pickle(data):
 def test_the_default_forest_is_the_sources():
     X, y = make_classification(60, 34, random_state=0)
     forest = ForestKernel(random_state=0).fit(X, y).forest_
-    assert (forest.n_estimators, forest.max_features, forest.bootstrap) == (300, 6, True)  # the root of 34 is 5.83
+    assert (forest.n_estimators, forest.max_features, forest.bootstrap) == (
+        300,
+        6,
+        True,
+    )  # the root of 34 is 5.83
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("options", [{}, {"normalize": True}, {"ancestor": "size"}, {"oob": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"normalize": True}, {"ancestor": "size"}, {"oob": True}]
+)
 def test_one_machine_by_three_solvers(C, options):
-    "eq-forestk-p1 and eq-forestk-p2: Gram matrix, leaf map and coordinate ascent have the same decision values."
+    """eq-forestk-p1 and eq-forestk-p2: Gram matrix, leaf map and coordinate ascent
+    have the same decision values."""
     X, y = make_moons(120, noise=0.35, random_state=0)
-    kernel = ForestKernel(RandomForestClassifier(40, random_state=0), **options).fit(X, y)
+    kernel = ForestKernel(RandomForestClassifier(40, random_state=0), **options).fit(
+        X, y
+    )
     Phi = kernel._map(kernel.leaves_)
     ours = linear_svm(Phi, y, C, tol=1e-9, max_epochs=20_000, random_state=0)
-    on_gram = SVC(C=C, kernel="precomputed", tol=1e-8).fit(kernel.gram().astype(float), y)
+    on_gram = SVC(C=C, kernel="precomputed", tol=1e-8).fit(
+        kernel.gram().astype(float), y
+    )
     on_map = SVC(C=C, kernel="linear", tol=1e-8).fit(Phi.astype(float), y)
     assert ours.primal - ours.dual <= 1e-9 * ours.primal
     signs = 2.0 * y - 1.0
     v = Phi.T @ (np.bincount(on_gram.support_, on_gram.dual_coef_[0], minlength=len(y)))
-    assert_allclose(0.5 * v @ v - np.abs(on_gram.dual_coef_).sum(), -ours.dual, rtol=1e-6)
-    reference = on_gram.decision_function(kernel.gram().astype(float)) - on_gram.intercept_
+    assert_allclose(
+        0.5 * v @ v - np.abs(on_gram.dual_coef_).sum(), -ours.dual, rtol=1e-6
+    )
+    reference = (
+        on_gram.decision_function(kernel.gram().astype(float)) - on_gram.intercept_
+    )
     assert_allclose(Phi @ ours.coef, reference, atol=2e-4 * np.abs(reference).max())
-    assert_allclose(on_map.decision_function(Phi.astype(float)) - on_map.intercept_, reference, atol=1e-4)
+    assert_allclose(
+        on_map.decision_function(Phi.astype(float)) - on_map.intercept_,
+        reference,
+        atol=1e-4,
+    )
     loss = lambda b: np.maximum(0, 1 - signs * (Phi @ ours.coef + b)).sum()
     assert loss(ours.intercept) <= loss(on_gram.intercept_[0]) * (1 + 1e-3) + 1e-4
-    models = [ForestKernelSVC(clone(kernel), C=C, solver=s, tol=1e-5).fit(X, y) for s in ("gram", "linear")]
+    models = [
+        ForestKernelSVC(clone(kernel), C=C, solver=s, tol=1e-5).fit(X, y)
+        for s in ("gram", "linear")
+    ]
     values = [model.decision_function(X) for model in models]
-    if (np.abs(models[0].dual_coef_) < C * (1 - 1e-6)).any() and (np.abs(models[0].dual_coef_) > C * 1e-6).any():
+    if (np.abs(models[0].dual_coef_) < C * (1 - 1e-6)).any() and (
+        np.abs(models[0].dual_coef_) > C * 1e-6
+    ).any():
         assert_allclose(*values, atol=1e-2 * np.abs(values[0]).max())
 
 
@@ -314,18 +407,26 @@ def test_linear_svm_by_cvxpy():
     y = np.where(Phi.sum(axis=1) + 0.5 * rng.normal(size=40) > 2.3, 1, -1)
     for C in (0.1, 1.0, 10.0):
         w, b = cp.Variable(12), cp.Variable()
-        value = 0.5 * cp.sum_squares(w) + C * cp.sum(cp.pos(1 - cp.multiply(y, Phi.toarray() @ w + b)))
+        value = 0.5 * cp.sum_squares(w) + C * cp.sum(
+            cp.pos(1 - cp.multiply(y, Phi.toarray() @ w + b))
+        )
         best = cp.Problem(cp.Minimize(value)).solve()
         ours = linear_svm(Phi, y, C, tol=1e-8, max_epochs=20_000, random_state=0)
         assert_allclose(ours.primal, best, rtol=1e-5)
         assert_allclose(ours.coef, w.value, atol=1e-3)
-        assert ours.dual <= best * (1 + 1e-6) and (ours.alpha >= 0).all() and (ours.alpha <= C).all()
+        assert (
+            ours.dual <= best * (1 + 1e-6)
+            and (ours.alpha >= 0).all()
+            and (ours.alpha <= C).all()
+        )
 
 
 def test_a_machine_that_has_not_converged_says_so():
     rng = np.random.default_rng(0)
     Phi, y = sp.csr_array(rng.normal(size=(60, 2))), rng.integers(0, 2, size=60)
-    with pytest.warns(ConvergenceWarning, match="stopped after 20 passes at a duality gap"):
+    with pytest.warns(
+        ConvergenceWarning, match="stopped after 20 passes at a duality gap"
+    ):
         linear_svm(Phi, y, C=1e4, max_epochs=20)
 
 
@@ -346,27 +447,37 @@ def test_centred_forests_by_simulation():
         return True
 
     K = CentredForestKernel(depth=3).gram(X)
-    simulated = np.array([[np.mean([share(x, z, 3) for _ in range(1000)]) for z in X] for x in X])
+    simulated = np.array(
+        [[np.mean([share(x, z, 3) for _ in range(1000)]) for z in X] for x in X]
+    )
     assert_allclose(simulated, K, atol=0.06)
     assert_allclose(CentredForestKernel(depth=0).gram(X), np.ones((5, 5)))
     assert_allclose(CentredForestKernel(depth=3).diag(X), K.diagonal())
     with pytest.raises(ValueError, match="unit cube"):
         CentredForestKernel().gram(X + 1)
-    with pytest.raises(ValueError, match="depth must be an integer from 0 to 50: got -1"):
+    with pytest.raises(
+        ValueError, match="depth must be an integer from 0 to 50: got -1"
+    ):
         CentredForestKernel(depth=-1).gram(X)
 
 
 def test_more_classes():
     X, y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
     labels = np.array(["b", "a", "c"])[y]
-    kernel = ForestKernel(FrozenEstimator(RandomForestClassifier(30, random_state=0).fit(X, labels)))
+    kernel = ForestKernel(
+        FrozenEstimator(RandomForestClassifier(30, random_state=0).fit(X, labels))
+    )
     for solver in ("gram", "linear"):
         model = ForestKernelSVC(kernel, C=1.0, solver=solver).fit(X, labels)
         assert model.decision_function(X).shape == (150, 3)
         assert model.score(X, labels) > 0.95
         for row, label in enumerate(model.classes_):
-            alone = ForestKernelSVC(kernel, C=1.0, solver=solver).fit(X, labels == label)
-            assert_allclose(alone.coef_[0], model.coef_[row], atol=0.05 * np.abs(model.coef_).max())
+            alone = ForestKernelSVC(kernel, C=1.0, solver=solver).fit(
+                X, labels == label
+            )
+            assert_allclose(
+                alone.coef_[0], model.coef_[row], atol=0.05 * np.abs(model.coef_).max()
+            )
 
 
 def test_the_choice_of_C(data):
@@ -375,23 +486,37 @@ def test_the_choice_of_C(data):
     kernel = ForestKernel(RandomForestClassifier(20, random_state=0))
     model = ForestKernelSVC(kernel, random_state=0).fit(X, y)
     assert model.validation_scores_.shape == (4,)
-    assert model.C_ == np.array([1, 10, 100, 10000])[np.argmax(model.validation_scores_)]
+    assert (
+        model.C_ == np.array([1, 10, 100, 10000])[np.argmax(model.validation_scores_)]
+    )
     fixed = ForestKernelSVC(kernel, C=model.C_, random_state=0).fit(X, y)
     assert_array_equal(fixed.coef_, model.coef_)
     assert not hasattr(fixed, "validation_scores_")
     whole = ForestKernelSVC(kernel, validation_forest="whole", random_state=0).fit(X, y)
-    assert whole.validation_scores_.max() >= model.validation_scores_.max()  # the forest has seen the answers
-    out = ForestKernelSVC(clone(kernel).set_params(oob=True), validation_forest="whole", random_state=0).fit(X, y)
+    assert (
+        whole.validation_scores_.max() >= model.validation_scores_.max()
+    )  # the forest has seen the answers
+    out = ForestKernelSVC(
+        clone(kernel).set_params(oob=True), validation_forest="whole", random_state=0
+    ).fit(X, y)
     assert out.validation_scores_.max() < 1.0
 
 
 def test_alignment(data):
     "eq-forestk-kta by its definition; eq-forestk-sum: the identity for sums."
     X, y = data
-    grams = [ForestKernel(RandomForestClassifier(3, random_state=s)).fit(X, y).gram().astype(float) for s in range(2)]
+    grams = [
+        ForestKernel(RandomForestClassifier(3, random_state=s))
+        .fit(X, y)
+        .gram()
+        .astype(float)
+        for s in range(2)
+    ]
     signs = np.where(y == 1, 1.0, -1.0)
     for K in grams:
-        double = sum(signs[i] * signs[j] * K[i, j] for i in range(90) for j in range(90))
+        double = sum(
+            signs[i] * signs[j] * K[i, j] for i in range(90) for j in range(90)
+        )
         assert_allclose(target_alignment(K, y), double / (90 * np.sqrt((K**2).sum())))
     norm = np.linalg.norm
     total = norm(grams[0] + grams[1])
@@ -411,7 +536,12 @@ def test_one_pure_tree_separates(data):
     assert ((Z @ w + b) * (2 * y - 1) >= 1 - 1e-7).all()
     both = sp.hstack([Z, ForestKernel(FrozenEstimator(stumps)).fit(X).transform(X)])
     assert separating_hyperplane(both, y) is not None
-    assert separating_hyperplane(ForestKernel(FrozenEstimator(stumps)).fit(X).transform(X), y) is None
+    assert (
+        separating_hyperplane(
+            ForestKernel(FrozenEstimator(stumps)).fit(X).transform(X), y
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("name", ["random forest", "one tree", "bagging"])
@@ -423,8 +553,12 @@ def test_votes_are_hyperplanes(data, name):
     Z = ForestKernel(FrozenEstimator(forest)).fit(X).transform(queries)
     members = members_of(forest)
     columns = getattr(forest, "estimators_features_", [slice(None)] * len(members))
-    votes = np.array([2.0 * m.predict(queries[:, c]) - 1.0 for m, c in zip(members, columns)])
-    probabilities = np.array([m.predict_proba(queries[:, c])[:, 1] for m, c in zip(members, columns)])
+    votes = np.array(
+        [2.0 * m.predict(queries[:, c]) - 1.0 for m, c in zip(members, columns)]
+    )
+    probabilities = np.array(
+        [m.predict_proba(queries[:, c])[:, 1] for m, c in zip(members, columns)]
+    )
     votes[probabilities == 0.5] = 0.0
     assert_allclose(Z @ vote_hyperplane(forest), votes.sum(axis=0))
     weights = np.random.default_rng(3).uniform(size=len(members))
@@ -438,9 +572,13 @@ def test_out_of_bag_accuracies(data):
     for name in ("random forest", "bagging"):
         forest = clone(FORESTS[name]).fit(X, y)
         columns = getattr(forest, "estimators_features_", [slice(None)] * 7)
-        for t, (tree, chosen) in enumerate(zip(forest.estimators_, forest.estimators_samples_)):
+        for t, (tree, chosen) in enumerate(
+            zip(forest.estimators_, forest.estimators_samples_)
+        ):
             out = [i for i in range(90) if i not in set(chosen)]
-            hits = np.mean([tree.predict(X[[i]][:, columns[t]])[0] == y[i] for i in out])
+            hits = np.mean(
+                [tree.predict(X[[i]][:, columns[t]])[0] == y[i] for i in out]
+            )
             assert_allclose(oob_accuracies(forest, X, y)[t], hits)
 
 
@@ -451,14 +589,26 @@ def test_bound_in_the_log_scale():
 
     for n, trees, tenths in [(3, 1, 6), (10, 5, 7), (100, 31, 8), (7, 10, 3)]:
         p = Fraction(tenths, 10)
-        one = sum(comb(trees, i) * p**i * (1 - p) ** (trees - i) for i in range(trees // 2 + 1, trees + 1))
-        assert_allclose(separability_bound(n, trees, float(p)), n * log(one), rtol=1e-10)
+        one = sum(
+            comb(trees, i) * p**i * (1 - p) ** (trees - i)
+            for i in range(trees // 2 + 1, trees + 1)
+        )
+        assert_allclose(
+            separability_bound(n, trees, float(p)), n * log(one), rtol=1e-10
+        )
     p = Fraction(9, 10)
-    fails = sum(comb(401, i) * p**i * (1 - p) ** (401 - i) for i in range(201))  # about 1e-68
+    fails = sum(
+        comb(401, i) * p**i * (1 - p) ** (401 - i) for i in range(201)
+    )  # about 1e-68
     assert fails < 1e-60
-    assert_allclose(separability_bound(100_000, 401, 0.9), float(-100_000 * fails), rtol=1e-9)
+    assert_allclose(
+        separability_bound(100_000, 401, 0.9), float(-100_000 * fails), rtol=1e-9
+    )
     assert separability_bound(100_000, 101, 0.3) < -1e5
-    assert separability_bound(5, 3, 1.0) == 0.0 and separability_bound(5, 3, 0.0) == -np.inf
+    assert (
+        separability_bound(5, 3, 1.0) == 0.0
+        and separability_bound(5, 3, 0.0) == -np.inf
+    )
     for wrong in [(0, 1, 0.5), (1, 0, 0.5), (1, 1, 1.5)]:
         with pytest.raises(ValueError, match="Needed: n >= 1"):
             separability_bound(*wrong)
@@ -477,19 +627,32 @@ def test_bad_input(data, monkeypatch):
         ForestKernel(FrozenEstimator(clone(kernel.forest).fit(X, y))).fit(X[:, :3], y)
     fitted = clone(kernel).fit(X, y)
     for ask in (fitted.gram, fitted.transform, fitted.cross_gram, fitted.diag):
-        with pytest.raises(ValueError, match="X has 4 features, but ForestKernel is expecting 5"):
+        with pytest.raises(
+            ValueError, match="X has 4 features, but ForestKernel is expecting 5"
+        ):
             ask(X[:, :4])
     with pytest.raises(ValueError, match="y holds one class"):
         ForestKernelSVC(kernel).fit(X, np.zeros(90))
     with pytest.raises(ValueError, match="y has 3"):
         linear_svm(sp.eye_array(3), [0, 1, 2])
-    with pytest.raises(ValueError, match=r"which is 0 for \d+ examples: every tree that counts has seen them"):
-        ForestKernel(RandomForestClassifier(2, random_state=0), oob=True, normalize=True).fit(X, y).gram()
-    for forest in (ExtraTreesClassifier(5), RandomTreesEmbedding(5), DecisionTreeClassifier()):
+    with pytest.raises(
+        ValueError,
+        match=r"which is 0 for \d+ examples: every tree that counts has seen them",
+    ):
+        ForestKernel(
+            RandomForestClassifier(2, random_state=0), oob=True, normalize=True
+        ).fit(X, y).gram()
+    for forest in (
+        ExtraTreesClassifier(5),
+        RandomTreesEmbedding(5),
+        DecisionTreeClassifier(),
+    ):
         with pytest.raises(ValueError, match="bootstrap=True"):
             ForestKernel(forest, oob=True).fit(X, y)
     with pytest.raises(ValueError, match="grown on, 90: got 40"):
-        ForestKernel(FrozenEstimator(clone(kernel.forest).fit(X, y)), oob=True).fit(X[:40])
+        ForestKernel(FrozenEstimator(clone(kernel.forest).fit(X, y)), oob=True).fit(
+            X[:40]
+        )
     with pytest.raises(ValueError, match="decision trees is needed"):
         ForestKernel(HistGradientBoostingClassifier(max_iter=2)).fit(X, y)
     for weights in (np.ones(4), -np.ones(5), np.zeros(5), [np.nan] * 5):
@@ -508,7 +671,10 @@ def test_bad_input(data, monkeypatch):
 def test_a_gram_matrix_too_large_for_memory(data, monkeypatch):
     X, y = data
     fitted = ForestKernel(RandomForestClassifier(5, random_state=0)).fit(X, y)
-    with pytest.raises(MemoryError, match=r"1000000 x 1000000 in single precision takes 3,725.3 GiB.*linear"):
+    with pytest.raises(
+        MemoryError,
+        match=r"1000000 x 1000000 in single precision takes 3,725.3 GiB.*linear",
+    ):
         module._check_size(10**6, 10**6)
     monkeypatch.setattr(module, "_free_memory", lambda: 4 * 90 * 90 - 1)
     with pytest.raises(MemoryError, match="90 x 90"):
@@ -523,10 +689,17 @@ def small(**params):
 @parametrize_with_checks(
     [
         ForestKernel(small()),
-        ForestKernel(ExtraTreesRegressor(5, random_state=0), ancestor="size", normalize=True),
+        ForestKernel(
+            ExtraTreesRegressor(5, random_state=0), ancestor="size", normalize=True
+        ),
         ForestKernel(RandomTreesEmbedding(5, random_state=0)),
         ForestKernelSVC(ForestKernel(small()), random_state=0),
-        ForestKernelSVC(ForestKernel(small(), ancestor="depth"), C=1.0, solver="linear", random_state=0),
+        ForestKernelSVC(
+            ForestKernel(small(), ancestor="depth"),
+            C=1.0,
+            solver="linear",
+            random_state=0,
+        ),
     ]
 )
 def test_scikit_learns_checks(estimator, check):

@@ -1,4 +1,5 @@
-"""Lab 21: random networks by the protocol of RRSN 6.3, the stored tables; no unknown link is ever learnt from."""
+"""Lab 21: random networks by the protocol of RRSN 6.3, the stored tables; no unknown
+link is ever learnt from."""
 
 from dataclasses import replace
 from itertools import product
@@ -15,7 +16,12 @@ from okbook.rkhs import LinkPredictorCV
 from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
-SMALL = {"lam1_grid": (0.01, 1.0), "lam2_grid": (0.0, 0.1), "beta_grid": (0.1, 1.0), "beta2_grid": (1e-3, 1e-1)}
+SMALL = {
+    "lam1_grid": (0.01, 1.0),
+    "lam2_grid": (0.0, 0.1),
+    "beta_grid": (0.1, 1.0),
+    "beta2_grid": (1e-3, 1e-1),
+}
 
 
 @pytest.fixture
@@ -41,11 +47,14 @@ def taken(table, row, column):
 def gains(first, second, rates=lab.RATES):
     "The second less the first (each a table and a row), draw by draw, for each column."
     columns = [" ".join(key) for key in product(lab.AREAS, lab.DENSITIES, rates)]
-    return {column: taken(*second, column) - taken(*first, column) for column in columns}
+    return {
+        column: taken(*second, column) - taken(*first, column) for column in columns
+    }
 
 
 def significant(differences):
-    "How many differences are above zero after Holm's correction: thresholds 0.05 / m, 0.05 / (m - 1), ..."
+    """How many differences are above zero after Holm's correction: thresholds 0.05 /
+    m, 0.05 / (m - 1), ..."""
     p = sorted(lab.sign_flip_test(d) for d in differences)
     passed = [value < 0.05 / (len(p) - i) for i, value in enumerate(p)]
     return passed.index(False) if False in passed else len(passed)
@@ -54,14 +63,24 @@ def significant(differences):
 SUPERVISED = (lab.TABLE, "supervised")
 READINGS = {
     "table": (SUPERVISED, (lab.TABLE, "semi-supervised")),
-    "grid": (SUPERVISED, (lab.SENSITIVITY, "semi-supervised, beta2 on the grid of beta")),
-    "shared": tuple((lab.SENSITIVITY, f"{method}, shared parameters") for method in lab.METHODS),
-    "hidden": tuple((lab.SENSITIVITY, f"{method}, selected on hidden pairs") for method in lab.METHODS),
+    "grid": (
+        SUPERVISED,
+        (lab.SENSITIVITY, "semi-supervised, beta2 on the grid of beta"),
+    ),
+    "shared": tuple(
+        (lab.SENSITIVITY, f"{method}, shared parameters") for method in lab.METHODS
+    ),
+    "hidden": tuple(
+        (lab.SENSITIVITY, f"{method}, selected on hidden pairs")
+        for method in lab.METHODS
+    ),
     "laplacian": (SUPERVISED, (lab.SENSITIVITY, "semi-supervised, Laplacian")),
 }
 
 
-@pytest.mark.parametrize("table", [lab.TABLE, lab.SENSITIVITY, lab.PAIRS], ids=lambda table: table.id)
+@pytest.mark.parametrize(
+    "table", [lab.TABLE, lab.SENSITIVITY, lab.PAIRS], ids=lambda table: table.id
+)
 def test_stored_values_are_areas(table):
     assert all(0 < value <= 1 for value, _ in read_cells(TABLES / table.id).values())
 
@@ -111,9 +130,12 @@ def test_draws_are_shared_and_nested():
     assert set(lab.draw_labelled("5", 0)) != set(lab.draw_labelled("5", 1))
 
 
-@pytest.mark.parametrize("setting", [*lab.METHODS.values(), lab.VARIANTS["supervised, centred"][0]])
+@pytest.mark.parametrize(
+    "setting", [*lab.METHODS.values(), lab.VARIANTS["supervised, centred"][0]]
+)
 def test_no_method_sees_an_unknown_link(small, monkeypatch, setting):
-    "Change every link that is not between two labelled nodes, inputs held: the predictions stay."
+    """Change every link that is not between two labelled nodes, inputs held: the
+    predictions stay."""
     network, labelled = setting.network("0.03", 0), lab.draw_labelled("20", 0)
     rng = np.random.default_rng(0)
     other = np.triu(rng.random((80, 80)) < 0.5, 1)
@@ -121,7 +143,9 @@ def test_no_method_sees_an_unknown_link(small, monkeypatch, setting):
     other[np.ix_(labelled, labelled)] = network.adjacency[np.ix_(labelled, labelled)]
     points = []
     for A in (network.adjacency, other):
-        monkeypatch.setattr(lab, "sample_network", lambda *args, A=A: replace(network, adjacency=A))
+        monkeypatch.setattr(
+            lab, "sample_network", lambda *args, A=A: replace(network, adjacency=A)
+        )
         lab._searching.cache_clear()
         lab._searched.cache_clear()
         points.append(lab._searched(setting, "0.03", "20", 0)[1])
@@ -144,11 +168,17 @@ def test_supervised_is_ridge_regression_on_the_labelled_nodes(small):
     setting = lab.METHODS["supervised"]
     network, labelled = setting.network("0.03", 2), lab.draw_labelled("20", 2)
     A = network.adjacency[np.ix_(labelled, labelled)]
-    model = setting.predictor(network).set_params(random_state=2).fit(network.inputs, A, labelled)
+    model = (
+        setting.predictor(network)
+        .set_params(random_state=2)
+        .fit(network.inputs, A, labelled)
+    )
     K_y = diffusion_gram(A, model.best_params_["beta"])
     theta, U = np.linalg.eigh(K_y)
     Y = U * np.sqrt(np.maximum(theta, 0))
-    ridge = KernelRidge(alpha=model.best_params_["lam1"], kernel="rbf", gamma=0.5 / network.sigma**2)
+    ridge = KernelRidge(
+        alpha=model.best_params_["lam1"], kernel="rbf", gamma=0.5 / network.sigma**2
+    )
     E = ridge.fit(network.inputs[labelled], Y).predict(network.inputs)
     np.testing.assert_allclose(E @ E.T, model.score_pairs(), atol=1e-8)
     centred = replace(setting, centred=True)
@@ -162,18 +192,31 @@ def test_shared_parameters_are_the_best_in_the_mean(small):
     alone = replace(setting, shared=False)
     results = [lab._searched(alone, "0.03", "20", draw)[0] for draw in range(3)]
     means = np.mean([r["mean_test_roc_auc"] for r in results], axis=0)
-    at = np.all([results[0][f"param_{name[:-5]}"] == value[0] for name, value in chosen.items()], axis=0)
+    at = np.all(
+        [
+            results[0][f"param_{name[:-5]}"] == value[0]
+            for name, value in chosen.items()
+        ],
+        axis=0,
+    )
     assert at.sum() == 1 and means[at][0] == means.max()
     for draw in range(3):
         tried = lab._searched(setting, "0.03", "20", draw)[0]
-        assert len(tried["param_lam1"]) == 1 and tried["param_lam1"][0] == chosen["lam1_grid"][0]
+        assert (
+            len(tried["param_lam1"]) == 1
+            and tried["param_lam1"][0] == chosen["lam1_grid"][0]
+        )
 
 
 def test_settings_make_the_searches_they_name():
     network = lab.Network(np.zeros((2, 2)), np.zeros((2, 1)), 1.0, 0.5)
     for setting, _ in lab.VARIANTS.values():
         model = setting.predictor(network)
-        assert isinstance(model, LinkPredictorCV) and model.criterion == setting.select and model.pairs == setting.pairs
+        assert (
+            isinstance(model, LinkPredictorCV)
+            and model.criterion == setting.select
+            and model.pairs == setting.pairs
+        )
         assert model.estimator.smoother == setting.smoother
         assert (tuple(model.lam2_grid) == (0.0,)) == setting.supervised
 
@@ -181,7 +224,13 @@ def test_settings_make_the_searches_they_name():
 def test_sign_flip_test_is_scipys_permutation_test():
     for seed in range(5):
         d = np.random.default_rng(seed).normal(0.3, size=9)
-        other = permutation_test((d,), np.mean, permutation_type="samples", alternative="greater", n_resamples=np.inf)
+        other = permutation_test(
+            (d,),
+            np.mean,
+            permutation_type="samples",
+            alternative="greater",
+            n_resamples=np.inf,
+        )
         np.testing.assert_allclose(lab.sign_flip_test(d), other.pvalue)
     assert lab.sign_flip_test(np.ones(10)) == 2**-10
     assert lab.sign_flip_test(np.zeros(4)) == 1.0
@@ -190,14 +239,22 @@ def test_sign_flip_test_is_scipys_permutation_test():
 
 
 def test_the_claims():
-    "Gain in one cell of twelve, loss in one; not growing; not gone. Two other readings show the pattern."
-    early = {name: {c: d for c, d in gains(*pair).items() if not c.endswith(" 20")} for name, pair in READINGS.items()}
+    """Gain in one cell of twelve, loss in one; not growing; not gone. Two other
+    readings show the pattern."""
+    early = {
+        name: {c: d for c, d in gains(*pair).items() if not c.endswith(" 20")}
+        for name, pair in READINGS.items()
+    }
     gained = {name: significant(found.values()) for name, found in early.items()}
-    lost = {name: significant([-d for d in found.values()]) for name, found in early.items()}
+    lost = {
+        name: significant([-d for d in found.values()]) for name, found in early.items()
+    }
     assert gained == {"table": 1, "grid": 3, "shared": 8, "hidden": 0, "laplacian": 0}
     assert lost == {"table": 1, "grid": 0, "shared": 3, "hidden": 0, "laplacian": 4}
     growing = {
-        name: significant([found[f"{area} 0.03 5"] - found[f"{area} 0.01 5"] for area in lab.AREAS])
+        name: significant(
+            [found[f"{area} 0.03 5"] - found[f"{area} 0.01 5"] for area in lab.AREAS]
+        )
         for name, found in early.items()
     }
     assert growing == {"table": 0, "grid": 2, "shared": 2, "hidden": 1, "laplacian": 2}
@@ -214,7 +271,10 @@ def test_the_claims():
             if p[at] >= 0.05 / (6 - i):
                 break
             passed[at] = True
-        assert sum(ok and twenty.mean() < 0.01 for ok, (_, twenty) in zip(passed, late)) == number
+        assert (
+            sum(ok and twenty.mean() < 0.01 for ok, (_, twenty) in zip(passed, late))
+            == number
+        )
 
 
 def test_where_the_other_readings_gain():
@@ -224,15 +284,23 @@ def test_where_the_other_readings_gain():
             assert max(gain[f"{area} {density} 10"].mean() for area in lab.AREAS) < 0.01
         assert min(gain[f"{area} 0.03 10"].mean() for area in lab.AREAS) > 0.02
     shared = gains(*READINGS["shared"])
-    assert shared["auc-pr 0.01 20"].mean() > shared["auc-pr 0.01 5"].mean()  # the exception
+    assert (
+        shared["auc-pr 0.01 20"].mean() > shared["auc-pr 0.01 5"].mean()
+    )  # the exception
     assert max(d.mean() for d in gains(*READINGS["laplacian"]).values()) < 1e-3
     for density in ("0.01", "0.02"):
         column = f"auc-roc {density} 5"
-        assert gains(*READINGS["table"])[column].mean() < -0.09 < -0.02 < gains(*READINGS["hidden"])[column].mean()
+        assert (
+            gains(*READINGS["table"])[column].mean()
+            < -0.09
+            < -0.02
+            < gains(*READINGS["hidden"])[column].mean()
+        )
 
 
 def test_pairs_of_two_kinds():
-    "Over pairs without a label the semi-supervised areas vary twice as much, and are lower at two densities."
+    """Over pairs without a label the semi-supervised areas vary twice as much, and
+    are lower at two densities."""
     for area, density in product(lab.AREAS, lab.DENSITIES):
         column = f"{area} {density} 5"
         cells = {
@@ -240,7 +308,10 @@ def test_pairs_of_two_kinds():
             for method in lab.METHODS
             for kind in lab.KINDS
         }
-        one, both = (cells["semi-supervised", kind] - cells["supervised", kind] for kind in lab.KINDS)
+        one, both = (
+            cells["semi-supervised", kind] - cells["supervised", kind]
+            for kind in lab.KINDS
+        )
         assert significant([-one]) == 0
         if density != "0.03":
             assert both.mean() < 0
@@ -250,25 +321,38 @@ def test_pairs_of_two_kinds():
 
 
 def test_the_trap():
-    "A small beta2 with lam2 above lam1: low areas over pairs without a label, which the folds do not expect."
+    """A small beta2 with lam2 above lam1: low areas over pairs without a label,
+    which the folds do not expect."""
     found = {
-        column: np.array([taken(lab.CHOICES, f"semi-supervised {density}", column) for density in lab.DENSITIES])
+        column: np.array(
+            [
+                taken(lab.CHOICES, f"semi-supervised {density}", column)
+                for density in lab.DENSITIES
+            ]
+        )
         for column in lab.CHOICES.columns
     }
     trapped = (found["lam2"] > found["lam1"]) & (found["beta2"] <= 1e-3)
     assert 5 <= trapped.sum() <= 25
     assert found["both"][trapped].mean() < found["both"][~trapped].mean() - 0.1
     assert found["folds"][trapped].mean() > 0.9
-    for method, density in product(lab.METHODS, lab.DENSITIES):  # the searches are those of the tables
+    for method, density in product(
+        lab.METHODS, lab.DENSITIES
+    ):  # the searches are those of the tables
         any_pair = taken(lab.CHOICES, f"{method} {density}", "any")
-        np.testing.assert_allclose(any_pair, taken(lab.TABLE, method, f"auc-roc {density} 5"), rtol=1e-3)
+        np.testing.assert_allclose(
+            any_pair, taken(lab.TABLE, method, f"auc-roc {density} 5"), rtol=1e-3
+        )
         for kind in lab.KINDS:
             areas = taken(lab.PAIRS, f"{method}, {kind}", f"auc-roc {density} 5")
-            np.testing.assert_allclose(taken(lab.CHOICES, f"{method} {density}", kind), areas, rtol=1e-3)
+            np.testing.assert_allclose(
+                taken(lab.CHOICES, f"{method} {density}", kind), areas, rtol=1e-3
+            )
 
 
 def test_what_the_mean_does():
-    "A fifth of the predictions at 5 %, at every density; the gain without it is largest at 0.03 and gone at 20 %."
+    """A fifth of the predictions at 5 %, at every density; the gain without it is
+    largest at 0.03 and gone at 20 %."""
     dropped = {}
     for row in lab.MEAN.rows:
         dropped[row] = taken(lab.MEAN, row, "last") - taken(lab.MEAN, row, "all")
@@ -278,32 +362,51 @@ def test_what_the_mean_does():
         np.testing.assert_allclose(taken(lab.MEAN, row, "all"), area, rtol=1e-3)
         if row.endswith(" 5"):
             assert lab.sign_flip_test(dropped[row]) < 0.05
-            assert taken(lab.MEAN, row, "middle").mean() < 0.62 < taken(lab.MEAN, row, "last").mean() - 0.1
+            assert (
+                taken(lab.MEAN, row, "middle").mean()
+                < 0.62
+                < taken(lab.MEAN, row, "last").mean() - 0.1
+            )
         else:
             assert abs(dropped[row].mean()) < 0.01
     assert max(dropped, key=lambda row: dropped[row].mean()) == "0.03 5"
-    degrees = [taken(lab.MEAN, f"{density} 5", "correlation").mean() for density in lab.DENSITIES]
+    degrees = [
+        taken(lab.MEAN, f"{density} 5", "correlation").mean()
+        for density in lab.DENSITIES
+    ]
     assert degrees == sorted(degrees)
 
 
 def test_subtracting_the_mean():
-    "Most of the gain of the grid of beta at density 0.03, and no difference that ten draws can tell."
+    """Most of the gain of the grid of beta at density 0.03, and no difference that
+    ten draws can tell."""
     diffused = gains(*READINGS["grid"], rates=("5",))
     centred = gains(SUPERVISED, (lab.SENSITIVITY, "supervised, centred"), rates=("5",))
     gaps = [diffused[column] - centred[column] for column in diffused]
     assert significant([sign * gap for gap in gaps for sign in (1, -1)]) == 0
-    assert min(centred[f"{area} 0.03 5"].mean() / diffused[f"{area} 0.03 5"].mean() for area in lab.AREAS) > 0.5
+    assert (
+        min(
+            centred[f"{area} 0.03 5"].mean() / diffused[f"{area} 0.03 5"].mean()
+            for area in lab.AREAS
+        )
+        > 0.5
+    )
 
 
 def test_what_the_criterion_decides():
-    "Two criteria agree on the graphs of the tables; half and twice their time changes the gain of the grid of beta."
+    """Two criteria agree on the graphs of the tables; half and twice their time
+    changes the gain of the grid of beta."""
     for row in lab.DENSITIES:
         for name in ("beta", "sigma"):
-            ours, other = (taken(lab.INPUTS, row, f"{name}, {how}") for how in ("entropy", "variance"))
+            ours, other = (
+                taken(lab.INPUTS, row, f"{name}, {how}")
+                for how in ("entropy", "variance")
+            )
             assert ours[0] == other[0]
         for area in lab.AREAS:
             diffusion, gaussian = (
-                taken(lab.INPUTS, row, f"{kernel}, {area}") for kernel in ("diffusion kernel", "input kernel")
+                taken(lab.INPUTS, row, f"{kernel}, {area}")
+                for kernel in ("diffusion kernel", "input kernel")
             )
             assert (diffusion > gaussian + 0.05).all()
         assert taken(lab.INPUTS, row, "sigma, entropy").max() < 0.1
@@ -312,12 +415,18 @@ def test_what_the_criterion_decides():
         half, plain, twice = (
             gains(
                 (lab.SENSITIVITY, f"supervised{change}") if change else SUPERVISED,
-                (lab.SENSITIVITY, f"semi-supervised, beta2 on the grid of beta{change}"),
+                (
+                    lab.SENSITIVITY,
+                    f"semi-supervised, beta2 on the grid of beta{change}",
+                ),
                 rates=("5",),
             )[f"auc-roc {row} 5"].mean()
             for change in (", half the time", "", ", twice the time")
         )
         assert half > plain > twice and twice < 0.01
-    printed = gains(*((lab.SENSITIVITY, f"{method}, sigma = 5.7") for method in lab.METHODS), rates=("5",))
+    printed = gains(
+        *((lab.SENSITIVITY, f"{method}, sigma = 5.7") for method in lab.METHODS),
+        rates=("5",),
+    )
     for column, d in printed.items():
         assert d.mean() < 0 if " 0.01 " in column else lab.sign_flip_test(d) < 0.025

@@ -1,4 +1,5 @@
-"""The third column of lab 31: its kernels, its protocol, its stored table, and that no test class is learnt from."""
+"""The third column of lab 31: its kernels, its protocol, its stored table, and that
+no test class is learnt from."""
 
 from pathlib import Path
 
@@ -16,22 +17,35 @@ TABLES = Path(__file__).parents[1] / "tables"
 
 def test_printed_numbers():
     "The five that the source quotes, as in forest-table1."
-    paper, whole = (read_paper(TABLES / name) for name in ("forest-table1-mkl", "forest-table1"))
+    paper, whole = (
+        read_paper(TABLES / name) for name in ("forest-table1-mkl", "forest-table1")
+    )
     quoted = {key: value for key, (value, _) in whole.items() if key[1] == "MKL"}
-    assert {key: value for key, (value, _) in paper.items()} == quoted and len(paper) == 5
+    assert {key: value for key, (value, _) in paper.items()} == quoted and len(
+        paper
+    ) == 5
 
 
 def test_the_bank_is_the_recipe():
-    "Ten bandwidths and three degrees, on all variables and on each; one kernel for two values, none for one."
+    """Ten bandwidths and three degrees, on all variables and on each; one kernel for
+    two values, none for one."""
     X = np.random.default_rng(0).normal(size=(20, 5))
     X[:, 3], X[:, 4] = X[:, 3] > 0, 7.0
     bank = lab.kernel_bank(X)
     assert len(bank) == 13 * 4 + 1
     assert [columns for _, columns in bank[:13]] == [[0, 1, 2, 3, 4]] * 13
     assert {tuple(columns) for _, columns in bank[13:]} == {(0,), (1,), (2,), (3,)}
-    widths = sorted(kernel.sigma for kernel, columns in bank if isinstance(kernel, RBFKernel) and columns == [0])
+    widths = sorted(
+        kernel.sigma
+        for kernel, columns in bank
+        if isinstance(kernel, RBFKernel) and columns == [0]
+    )
     assert widths == [0.5, 1, 2, 5, 7, 10, 12, 15, 17, 20]
-    whole = [standardize_gram(kernel.gram(X[:, [3]])) for kernel, columns in bank if columns == [0]]
+    whole = [
+        standardize_gram(kernel.gram(X[:, [3]]))
+        for kernel, columns in bank
+        if columns == [0]
+    ]
     for K in whole:  # two values: all of them are one kernel
         np.testing.assert_allclose(K, whole[0], atol=1e-8)
 
@@ -60,7 +74,8 @@ def test_standardized_by_the_learning_part_only():
 
 
 def test_the_protocol_sees_no_test_class(monkeypatch):
-    "Turn all test classes around: the predictions stay, so the accuracy a becomes 1 - a."
+    """Turn all test classes around: the predictions stay, so the accuracy a becomes
+    1 - a."""
     X, y = lab.load_task("wdbc")
     X, y = X[:150, :5], (y[:150] == "M").astype(int)
     fixed, task = lab.parts(y, 0), [X, y]
@@ -78,11 +93,14 @@ def stored():
     cells = {}
     for name in ("forest-table1", "forest-table1-mkl", "forest-table1-mkl-why"):
         cells |= read_cells(TABLES / name)
-    return lambda row, column: np.array([cells[row, column, repeat][0] for repeat in range(20)])
+    return lambda row, column: np.array(
+        [cells[row, column, repeat][0] for repeat in range(20)]
+    )
 
 
 def test_the_column(stored):
-    "Learnt weights agree with the print on Pima alone, and disagree on Sonar, Liver and Parkinsons."
+    """Learnt weights agree with the print on Pima alone, and disagree on Sonar,
+    Liver and Parkinsons."""
     paper = read_paper(TABLES / "forest-table1-mkl")
     away = {}
     for row, _ in paper:
@@ -90,39 +108,61 @@ def test_the_column(stored):
             values = stored(row, column)
             deviation = values.std(ddof=1) * np.sqrt(0.1)
             away[row, column] = abs(values.mean() - paper[row, "MKL"][0]) / deviation
-    assert {row for (row, column), far in away.items() if column == "MKL" and far <= 2} == {"Pima"}
-    assert {row for (row, column), far in away.items() if column == "MKL" and far > 3} == {
+    assert {
+        row for (row, column), far in away.items() if column == "MKL" and far <= 2
+    } == {"Pima"}
+    assert {
+        row for (row, column), far in away.items() if column == "MKL" and far > 3
+    } == {
         "Sonar",
         "Liver",
         "Parkinsons",
     }
-    agree = {row for (row, column), far in away.items() if column == "equal weights" and far <= 2}
+    agree = {
+        row
+        for (row, column), far in away.items()
+        if column == "equal weights" and far <= 2
+    }
     assert agree == {"Sonar", "Liver", "Parkinsons", "Ionosphere"}
-    assert max(far for (_, column), far in away.items() if column == "one Gaussian") <= 2
+    assert (
+        max(far for (_, column), far in away.items() if column == "one Gaussian") <= 2
+    )
 
 
 def test_it_is_the_weights(stored):
-    "With equal weights the same kernels are as good as the vote; with learnt ones, even from all pairs, they are not."
+    """With equal weights the same kernels are as good as the vote; with learnt ones,
+    even from all pairs, they are not."""
 
     def between(first, second, rows):
-        return np.mean([stored(row, second).mean() - stored(row, first).mean() for row in rows])
+        return np.mean(
+            [stored(row, second).mean() - stored(row, first).mean() for row in rows]
+        )
 
     assert between("vote", "MKL", lab.QUOTED) < -0.01
     assert abs(between("vote", "equal weights", lab.QUOTED)) < 0.01
-    assert between("MKL", "all pairs", lab.BOUND) < between("MKL", "equal weights", lab.BOUND) / 2
+    assert (
+        between("MKL", "all pairs", lab.BOUND)
+        < between("MKL", "equal weights", lab.BOUND) / 2
+    )
     for row in ("Sonar", "Liver", "Parkinsons"):
-        gain = forest_uci.paired_tests(stored(row, "equal weights") - stored(row, "MKL"), 3 / 7)
+        gain = forest_uci.paired_tests(
+            stored(row, "equal weights") - stored(row, "MKL"), 3 / 7
+        )
         assert gain["mean"] > 0 and gain["p"] < 0.05 < gain["p_corrected"]
 
 
 def test_weightings():
-    "Equal weights: a mean of centred, scaled Gram matrices. One Gaussian: as scikit-learn's on the same scale."
+    """Equal weights: a mean of centred, scaled Gram matrices. One Gaussian: as
+    scikit-learn's on the same scale."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.integers(2, size=40)
     bank, weights = lab.equal_weights(X, y, (None,), 0)
     K = lab.combined(bank, weights[0], X, X)
     H = np.eye(40) - 1 / 40
-    mean = np.mean([standardize_gram(kernel.gram(X[:, columns])) for kernel, columns in bank], axis=0)
+    mean = np.mean(
+        [standardize_gram(kernel.gram(X[:, columns])) for kernel, columns in bank],
+        axis=0,
+    )
     np.testing.assert_allclose(H @ K @ H, mean, atol=1e-10)
     bank, weights = lab.one_gaussian(X, y, (2.0, 0.5), 0)
     K = lab.combined(bank, weights[1], X, X)

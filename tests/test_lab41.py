@@ -1,4 +1,5 @@
-"""Lab 41: 69 kernels of proteins against brute force, the stored tables, and that no test class is ever learnt from."""
+"""Lab 41: 69 kernels of proteins against brute force, the stored tables, and that no
+test class is ever learnt from."""
 
 from collections import Counter
 from itertools import product
@@ -22,7 +23,8 @@ LETTERS = lab.AMINO_ACIDS
 
 @pytest.fixture(scope="module")
 def proteins():
-    "Forty made-up proteins of three kinds, some of them shorter than a region, a few with unknown residues."
+    """Forty made-up proteins of three kinds, some of them shorter than a region, a
+    few with unknown residues."""
     rng = np.random.default_rng(0)
     greasy, plain = list("AILMFVWLLA"), list(LETTERS)
     made = []
@@ -41,7 +43,12 @@ def task(proteins):
     logs = rng.normal(3.0, 2.0, size=(40, 40)) + 2.0 * np.equal.outer(y, y)
     bits = rng.gamma(1.0, 50.0, size=(40, 9)) * (1 + y[:, None])
     names, kernels = zip(*lab.protein_kernels(proteins, logs, bits))
-    return Bunch(names=list(names), kernels=np.array(kernels, dtype=np.float32), y=y, score=macro_f1)
+    return Bunch(
+        names=list(names),
+        kernels=np.array(kernels, dtype=np.float32),
+        y=y,
+        score=macro_f1,
+    )
 
 
 @pytest.fixture
@@ -89,7 +96,9 @@ def test_motifs_against_brute_force(proteins, pattern, region):
     }
     found = [plain_words(part[region](protein), pattern) for protein in proteins]
     counts = lab.motif_counts(proteins, pattern, lab.REGIONS[region])
-    assert counts.shape == (40, 20 ** pattern.count("x")) and counts.has_canonical_format
+    assert (
+        counts.shape == (40, 20 ** pattern.count("x")) and counts.has_canonical_format
+    )
     for row, words in enumerate(found):
         for word, count in words.items():
             number = sum(LETTERS.index(letter) * 20**k for k, letter in enumerate(word))
@@ -99,7 +108,9 @@ def test_motifs_against_brute_force(proteins, pattern, region):
     for i, j in product(range(0, 40, 3), range(0, 40, 7)):
         p, q = found[i], found[j]
         total = max(sum(p.values()), 1) * max(sum(q.values()), 1)
-        assert K[i, j] == pytest.approx(sum((p[w] * q[w]) ** 0.5 for w in p) / total**0.5, abs=1e-12)
+        assert K[i, j] == pytest.approx(
+            sum((p[w] * q[w]) ** 0.5 for w in p) / total**0.5, abs=1e-12
+        )
 
 
 def test_all_kernels_are_kernels(task):
@@ -107,15 +118,25 @@ def test_all_kernels_are_kernels(task):
     assert all(is_psd(K.astype(float), tol=1e-5) for K in task.kernels)
 
 
-@pytest.mark.parametrize("dataset", ["plant", "psortneg 777", "psortpos"])  # the last one is kept for the slices
+@pytest.mark.parametrize(
+    "dataset", ["plant", "psortneg 777", "psortpos"]
+)  # the last one is kept for the slices
 def test_kernels_of_the_data(require_dataset, dataset):
     require_dataset(lab.DATASETS[dataset][0])
-    n, classes = {"psortpos": (541, 4), "plant": (940, 4), "psortneg 777": (777, 3)}[dataset]
+    n, classes = {"psortpos": (541, 4), "plant": (940, 4), "psortneg 777": (777, 3)}[
+        dataset
+    ]
     task = lab.load_task(dataset)
-    assert task.names == lab.KERNELS and task.kernels.shape == (69, n, n) and len(set(task.y)) == classes
+    assert (
+        task.names == lab.KERNELS
+        and task.kernels.shape == (69, n, n)
+        and len(set(task.y)) == classes
+    )
     for m in (0, 12, 16, 50, 64, 65, 66, 67, 68):
         np.testing.assert_array_equal(task.kernels[m], task.kernels[m].T)
-        np.linalg.cholesky(task.kernels[m].astype(float) + 1e-6 * np.trace(task.kernels[m]) * np.eye(n))
+        np.linalg.cholesky(
+            task.kernels[m].astype(float) + 1e-6 * np.trace(task.kernels[m]) * np.eye(n)
+        )
     assert 0 <= task.kernels[:64].min() and task.kernels[:64].max() <= 1 + 1e-6
 
 
@@ -128,7 +149,10 @@ def test_standardized_looks_at_the_learning_part_only(task):
     np.testing.assert_allclose(gram.sum(axis=0), 0, atol=1e-10)
     other = K.copy()
     other[30:, 30:] = 7.0
-    np.testing.assert_array_equal(lab.standardized(other, learn, rows, learn), lab.standardized(K, learn, rows, learn))
+    np.testing.assert_array_equal(
+        lab.standardized(other, learn, rows, learn),
+        lab.standardized(K, learn, rows, learn),
+    )
 
 
 def test_pairs_are_balanced(task):
@@ -141,7 +165,9 @@ def test_pairs_are_balanced(task):
         assert len(np.unique(problem.pairs)) == problem.n_pairs
     again = lab.prepare(task, at, 0)[0]
     np.testing.assert_array_equal(problems["held"].Z, again["held"].Z)
-    assert units.keys() == simple.keys() == {"fit", "train"} and simple["fit"].keys() == set(lab.BASELINES)
+    assert units.keys() == simple.keys() == {"fit", "train"} and simple[
+        "fit"
+    ].keys() == set(lab.BASELINES)
 
 
 def test_units_and_combination(task):
@@ -150,7 +176,10 @@ def test_units_and_combination(task):
     units = lab.prepare(task, at, 1)[1]["train"]
     weights = np.random.default_rng(0).exponential(size=69) * (np.arange(69) % 3 == 0)
     K = np.tensordot(weights / units, task.kernels, 1)
-    terms = [w * lab.standardized(k, at["train"], at["test"], at["train"]) for w, k in zip(weights, task.kernels)]
+    terms = [
+        w * lab.standardized(k, at["train"], at["test"], at["train"])
+        for w, k in zip(weights, task.kernels)
+    ]
     one = lab.standardized(K, at["train"], at["test"], at["train"])
     np.testing.assert_allclose(one, sum(terms) / sum(weights), atol=1e-5)
 
@@ -158,10 +187,24 @@ def test_units_and_combination(task):
 def test_the_second_stage_is_scikit_learns_machine(task):
     "eq-mkl-2"
     at = lab.parts(task.y, 0)
-    units = np.array([lab.gram_moments(K[np.ix_(at["train"], at["train"])])[1] for K in task.kernels])
+    units = np.array(
+        [lab.gram_moments(K[np.ix_(at["train"], at["train"])])[1] for K in task.kernels]
+    )
     scores = lab.machine_scores(task, 1 / units, at["train"], at["test"], [1.0])
-    gram = sum(standardize_gram(K[np.ix_(at["train"], at["train"])].astype(float)) for K in task.kernels) / 69
-    cross = sum(lab.standardized(K, at["train"], at["test"], at["train"]) for K in task.kernels) / 69
+    gram = (
+        sum(
+            standardize_gram(K[np.ix_(at["train"], at["train"])].astype(float))
+            for K in task.kernels
+        )
+        / 69
+    )
+    cross = (
+        sum(
+            lab.standardized(K, at["train"], at["test"], at["train"])
+            for K in task.kernels
+        )
+        / 69
+    )
     machine = SVC(kernel="precomputed").fit(gram, task.y[at["train"]])
     assert scores[0] == macro_f1(task.y[at["test"]], machine.predict(cross))
 
@@ -176,29 +219,46 @@ def test_no_test_class_is_learnt_from(small, task):
     after = lab.run_trial("plant", 0)
     for row in lab.TABLE.rows:
         np.testing.assert_array_equal(before[row]["share"], after[row]["share"])
-        assert before[row]["C"] == after[row]["C"] and before[row].get("lam") == after[row].get("lam")
+        assert before[row]["C"] == after[row]["C"] and before[row].get("lam") == after[
+            row
+        ].get("lam")
     assert any(before[row]["score"] != after[row]["score"] for row in lab.TABLE.rows)
 
 
 def test_lam_is_chosen_by_the_held_loss(small):
     found = lab.run_trial("psortpos", 1)
     for row in lab.METHODS:
-        assert found[row]["lam"] == pytest.approx(np.log10(lab.LAMS[int(np.argmin(found[row]["path loss"]))]))
+        assert found[row]["lam"] == pytest.approx(
+            np.log10(lab.LAMS[int(np.argmin(found[row]["path loss"]))])
+        )
         assert len(found[row]["path kernels"]) == len(lab.LAMS)
         assert found[row]["kernels"] == np.count_nonzero(found[row]["share"])
-        assert found[row]["share"].min() >= 0 and found[row]["share"].sum() == pytest.approx(1)
+        assert found[row]["share"].min() >= 0 and found[row][
+            "share"
+        ].sum() == pytest.approx(1)
 
 
 def test_printed_numbers():
     paper = read_paper(TABLES / "mkl-table1")
     assert len(paper) == 24 and {row for row, _ in paper} == set(lab.REGULARIZERS)
     assert {column for _, column in paper} < set(lab.TABLE.columns)
-    assert [paper[row, "psortpos kernels"] for row in lab.REGULARIZERS] == [(69, 0), (34, 22), (48, 26), (31, 21)]
-    assert [paper[row, "plant score"][0] for row in lab.REGULARIZERS] == [88.3, 85.6, 85.5, 87.4]
+    assert [paper[row, "psortpos kernels"] for row in lab.REGULARIZERS] == [
+        (69, 0),
+        (34, 22),
+        (48, 26),
+        (31, 21),
+    ]
+    assert [paper[row, "plant score"][0] for row in lab.REGULARIZERS] == [
+        88.3,
+        85.6,
+        85.5,
+        87.4,
+    ]
 
 
 def test_what_the_page_says():
-    "Scores on psortPos are the paper's; the optimum is sparse, the gradient's answer is not; the gap hardly matters."
+    """Scores on psortPos are the paper's; the optimum is sparse, the gradient's
+    answer is not; the gap hardly matters."""
     stored, paper = read_cells(TABLES / "mkl-table1"), read_paper(TABLES / "mkl-table1")
 
     def mean(row, column):
@@ -206,17 +266,33 @@ def test_what_the_page_says():
 
     for row in lab.REGULARIZERS:
         value, sd = paper[row, "psortpos score"]
-        assert abs(mean(f"{row} certified", "psortpos score") - value) < sd > abs(mean(row, "psortpos score") - value)
+        assert (
+            abs(mean(f"{row} certified", "psortpos score") - value)
+            < sd
+            > abs(mean(row, "psortpos score") - value)
+        )
     why = read_cells(TABLES / "mkl-table1-why")
     for dataset in lab.SETS:
         for row in ("R1", "R2Q", "R1Q"):
-            assert mean(f"{row} certified", f"{dataset} kernels") < 35 < 45 < mean(row, f"{dataset} kernels")
+            assert (
+                mean(f"{row} certified", f"{dataset} kernels")
+                < 35
+                < 45
+                < mean(row, f"{dataset} kernels")
+            )
             by_gap = [
-                np.mean([why[f"{row} certified", f"{dataset}: {gap}", trial][0] for trial in range(10)])
+                np.mean(
+                    [
+                        why[f"{row} certified", f"{dataset}: {gap}", trial][0]
+                        for trial in range(10)
+                    ]
+                )
                 for gap in ("gap 1e-2", "gap 1e-5")
             ]
             assert abs(by_gap[0] - by_gap[1]) < 1
-        assert mean("uniform", f"{dataset} score") < mean("R2Q certified", f"{dataset} score")
+        assert mean("uniform", f"{dataset} score") < mean(
+            "R2Q certified", f"{dataset} score"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +304,9 @@ def page():
 def stored(table):
     "Stored values by row and column, in the order of the repeats."
     found = {}
-    for (row, column, _), (value, _) in sorted(read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]):
+    for (row, column, _), (value, _) in sorted(
+        read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]
+    ):
         found.setdefault((row, column), []).append(value)
     assert found.keys() == {(key.row, key.column) for key in table.keys()}
     return {where: np.array(values) for where, values in found.items()}
@@ -238,28 +316,49 @@ def corrected(values, ratio):
     "Mean, half of the corrected 95 % interval and its p, after Nadeau and Bengio."
     scale = np.sqrt((1 / len(values) + ratio) * np.var(values, ddof=1))
     freedom = len(values) - 1
-    return np.mean(values), student.ppf(0.975, freedom) * scale, 2 * student.sf(abs(np.mean(values)) / scale, freedom)
+    return (
+        np.mean(values),
+        student.ppf(0.975, freedom) * scale,
+        2 * student.sf(abs(np.mean(values)) / scale, freedom),
+    )
 
 
 def test_descend_is_the_printed_update(task):
     "eq-mklsolve-sgd, one step at a time in plain Python."
     at = lab.parts(task.y, 0)
     problem = lab.prepare(task, at, 0)[0]["train"]
-    term, lam, lengths = make_regularizer("l1", problem.correlations_), 0.05, 1 / np.sqrt(np.arange(1.0, 200))
+    term, lam, lengths = (
+        make_regularizer("l1", problem.correlations_),
+        0.05,
+        1 / np.sqrt(np.arange(1.0, 200)),
+    )
     mu = [0.0] * problem.n_kernels
-    for length, q in zip(lengths, np.random.default_rng(7).integers(0, problem.n_pairs, len(lengths))):
+    for length, q in zip(
+        lengths, np.random.default_rng(7).integers(0, problem.n_pairs, len(lengths))
+    ):
         z, t = problem.Z[q].astype(float), float(problem.t[q])
         short = t * sum(m * x for m, x in zip(mu, z)) < 1
-        mu = [max(0.0, m - length * (lam / 2 - (t * x if short else 0.0))) for m, x in zip(mu, z)]
-    np.testing.assert_allclose(lab.descend(problem, term, lam, lengths, 7), mu, rtol=1e-4, atol=1e-6)
+        mu = [
+            max(0.0, m - length * (lam / 2 - (t * x if short else 0.0)))
+            for m, x in zip(mu, z)
+        ]
+    np.testing.assert_allclose(
+        lab.descend(problem, term, lam, lengths, 7), mu, rtol=1e-4, atol=1e-6
+    )
 
 
 def test_steps_of_a_trial(small):
     found = lab.run_steps.__wrapped__(0, n_steps=300)
     assert found.keys() == lab.STEP_LAMS.keys()
     for measured in found.values():
-        assert {f"{rule}: {what}" for rule in lab.STEP_RULES for what in ("kernels", "excess")} < measured.keys()
-        assert all(measured[f"{rule}: excess"] > -0.02 for rule in lab.STEP_RULES)  # no objective is below the least
+        assert {
+            f"{rule}: {what}"
+            for rule in lab.STEP_RULES
+            for what in ("kernels", "excess")
+        } < measured.keys()
+        assert all(
+            measured[f"{rule}: excess"] > -0.02 for rule in lab.STEP_RULES
+        )  # no objective is below the least
         assert 0 < measured["optimum"] <= 69
 
 
@@ -269,41 +368,71 @@ def test_what_the_page_says_of_steps(page):
         [found[f"{rule}: kernels", step] - found["optimum", step] for step in lab.STEP_LAMS] for rule in lab.STEP_RULES
     ])  # fmt: skip
     word = "has more kernels" if more.min() > 0 else "does not always have more kernels"
-    assert f"the gradient {word} than the optimum, in all {more[0].size} runs of each rule by {more.min():+.0f}" in page
+    assert (
+        f"the gradient {word} than the optimum, in all {more[0].size} runs of each "
+        f"rule by {more.min():+.0f}" in page
+    )
     differ = [corrected(one, 0.25) for one in more[0] - more[1]]
     said = ", ".join(f"{mean:+.1f} ± {half:.1f}" for mean, half, _ in differ)
     assert f"the first less the second, by {said} (corrected" in page
     sure = sum(p < 0.05 for _, _, p in differ)
-    how_many = {3: "at all three values", 0: "at none of the values"}.get(sure, f"at {sure} of three values")
+    how_many = {3: "at all three values", 0: "at none of the values"}.get(
+        sure, f"at {sure} of three values"
+    )
     assert f"beyond chance {how_many} of" in page
 
 
 def test_conclusions_are_those_of_the_stored_numbers(page):
-    "The last section: numbers of kernels, their scatter, and gains against the plain sum, read from ours.csv."
+    """The last section: numbers of kernels, their scatter, and gains against the
+    plain sum, read from ours.csv."""
     main, why = stored(lab.TABLE), stored(lab.WHY)
     sparse = ("R1", "R2Q", "R1Q")
     for suffix in (" certified", ""):
-        means = [", ".join(f"{main[r + suffix, f'{d} kernels'].mean():.0f}" for r in sparse) for d in lab.SETS]
+        means = [
+            ", ".join(f"{main[r + suffix, f'{d} kernels'].mean():.0f}" for r in sparse)
+            for d in lab.SETS
+        ]
         assert all(mean in page for mean in means)
-    own = np.mean([main[f"{row} certified", f"{d} kernels"].std(ddof=1) for d in lab.SETS for row in sparse])
+    own = np.mean(
+        [
+            main[f"{row} certified", f"{d} kernels"].std(ddof=1)
+            for d in lab.SETS
+            for row in sparse
+        ]
+    )
     paper = read_paper(TABLES / "mkl-table1")
-    printed = np.mean([paper[row, f"{d} kernels"][1] for d in lab.SETS for row in sparse])
+    printed = np.mean(
+        [paper[row, f"{d} kernels"][1] for d in lab.SETS for row in sparse]
+    )
     assert own < printed / 3 and f"Those at the optimum are {own:.0f}, and" in page
     assert f"standard deviations are {printed:.0f} kernels in the mean" in page
     for row in sparse:
-        assert np.mean(why[row, "psortpos: ten times"] - why[row, "psortpos: optimum"]) > 20
+        assert (
+            np.mean(why[row, "psortpos: ten times"] - why[row, "psortpos: optimum"])
+            > 20
+        )
     tests = [
-        corrected(main[f"{row} certified", f"{d} score"] - main["uniform", f"{d} score"], 0.25)
+        corrected(
+            main[f"{row} certified", f"{d} score"] - main["uniform", f"{d} score"], 0.25
+        )
         for row in lab.REGULARIZERS
         for d in lab.DATASETS
     ]
     sure = sum(p < 0.05 and mean > 0 for mean, _, p in tests)
     assert f"{sure} of\nthe {len(tests)} single gains" in page
     gains = [
-        np.mean([main[f"{row} certified", f"{d} score"] - main["uniform", f"{d} score"] for d in lab.SETS])
+        np.mean(
+            [
+                main[f"{row} certified", f"{d} score"] - main["uniform", f"{d} score"]
+                for d in lab.SETS
+            ]
+        )
         for row in lab.REGULARIZERS
     ]
-    assert min(gains) > np.ptp(gains) and f"gain {', '.join(f'{gain:+.1f}' for gain in gains)} points" in page
+    assert (
+        min(gains) > np.ptp(gains)
+        and f"gain {', '.join(f'{gain:+.1f}' for gain in gains)} points" in page
+    )
 
 
 # Kernels of which half are noise
@@ -320,22 +449,35 @@ def test_doubles_are_the_same_values_dealt_out_anew():
     ]
     np.testing.assert_allclose(both[:, :6], (X - X.mean(axis=0)) / X.std(axis=0))
     for start in (0, 3):
-        rows, doubles = (sorted(map(tuple, both[:, first : first + 3])) for first in (start, start + 6))
+        rows, doubles = (
+            sorted(map(tuple, both[:, first : first + 3]))
+            for first in (start, start + 6)
+        )
         assert rows == doubles  # whole rows of a block move together
         assert not np.array_equal(both[:, start], both[:, start + 6])
 
 
 def test_rivals_count_what_they_use():
     found = lab.run_rival("wine", "uniform", 0, n=60)
-    assert found["kernels"] == 26 and found["noise"] == 13 and 50 < found["accuracy"] <= 100
+    assert (
+        found["kernels"] == 26
+        and found["noise"] == 13
+        and 50 < found["accuracy"] <= 100
+    )
     assert lab.run_rival("wine", "best kernel", 0, n=60)["kernels"] == 1
     losses, worthless = lab.noise_path("l2", 0, n=60)
-    assert len(losses) == len(worthless) > 5 and losses[0] > losses[-1] and worthless.max() <= 30
+    assert (
+        len(losses) == len(worthless) > 5
+        and losses[0] > losses[-1]
+        and worthless.max() <= 30
+    )
 
 
 def test_what_the_page_on_machines_says():
     text = shown(
-        "04_mkl_2_machines", {"NAMES": lab.TERMS}, lambda source: "rivals" in source or "lab.NOISY_SETS" in source
+        "04_mkl_2_machines",
+        {"NAMES": lab.TERMS},
+        lambda source: "rivals" in source or "lab.NOISY_SETS" in source,
     )
     found = stored(lab.RIVALS_TABLE)
     free, fee = ("l2", "l2-corr"), ("l1", "l1-corr", "sparse-corr")
@@ -343,14 +485,23 @@ def test_what_the_page_on_machines_says():
         first = {name: found[name, "path: start"][draw] for name in lab.TERMS}
         assert min(first[name] for name in free) > max(first[name] for name in fee)
     accuracy = {
-        row: np.mean([found[row, f"{name}: accuracy"] for name in lab.NOISY_SETS], axis=0) for row in lab.RIVALS
+        row: np.mean(
+            [found[row, f"{name}: accuracy"] for name in lab.NOISY_SETS], axis=0
+        )
+        for row in lab.RIVALS
     }
     learnt = [row for row in lab.RIVALS if row not in ("uniform", "best kernel")]
     tests = [corrected(accuracy[row] - accuracy["uniform"], 1.0) for row in learnt]
-    assert f"{sum(p < 0.05 for _, _, p in tests)} of {len(tests)} differences are beyond chance" in text
+    assert (
+        f"{sum(p < 0.05 for _, _, p in tests)} of {len(tests)} differences are "
+        f"beyond chance" in text
+    )
     apart = sum(
         corrected(accuracy[name] - accuracy["sparse-corr"], 1.0)[2] < 0.05
         for name in lab.TERMS
         if name != "sparse-corr"
     )
-    assert f"{f'{apart} of' if apart else 'none of'} the four others can be told apart" in text
+    assert (
+        f"{f'{apart} of' if apart else 'none of'} the four others can be told apart"
+        in text
+    )

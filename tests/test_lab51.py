@@ -1,4 +1,5 @@
-"""Lab 51: folds and false labels, tests over many data sets, stored tables, and that no test label is learnt from."""
+"""Lab 51: folds and false labels, tests over many data sets, stored tables, and that
+no test label is learnt from."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -30,9 +31,15 @@ def test_folds(n):
     seen = set()
     for repeat in range(2):
         parts = [protocol.fold(y, 10 * repeat + which) for which in range(10)]
-        np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in parts])), np.arange(n), strict=True)
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([test for _, test in parts])),
+            np.arange(n),
+            strict=True,
+        )
         for train, test in parts:
-            np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(n), strict=True)
+            np.testing.assert_array_equal(
+                np.sort(np.r_[train, test]), np.arange(n), strict=True
+            )
             assert abs(y[test].sum() - y.sum() / 10) < 1 and abs(len(test) - n / 10) < 2
         seen |= {np.sort(test).tobytes() for _, test in parts}
     assert len(seen) == 20
@@ -48,14 +55,18 @@ def test_noise_is_the_share_it_says(percent):
 
 
 def test_noise_is_drawn_from_the_whole_training_part():
-    "The training part is in random order: false labels are spread over rows and classes."
+    """The training part is in random order: false labels are spread over rows and
+    classes."""
     y = protocol.load_task("wdbc")[1]
     false = np.zeros(len(y))
     for number in range(40):
         train, _ = protocol.fold(y, number)
         false[train[protocol.with_noise(y[train], 20) != y[train]]] += 1
     expected = 40 * 0.9 * 0.2
-    assert abs(false[y == 0].mean() - expected) < 0.7 and abs(false[y == 1].mean() - expected) < 0.7
+    assert (
+        abs(false[y == 0].mean() - expected) < 0.7
+        and abs(false[y == 1].mean() - expected) < 0.7
+    )
     assert false.max() < expected + 6 * np.sqrt(expected)
 
 
@@ -64,8 +75,15 @@ def test_learners_are_those_of_the_protocol(method):
     machine = protocol.learner(method, seed=3)
     tree = machine if method == "tree" else machine.estimator
     params = tree.get_params()
-    assert (params["criterion"], params["min_samples_leaf"], params["confidence"]) == ("entropy", 2, 0.25)
-    assert params["n_best"] == (20 if method == "stochastic" else 1) and params["max_features"] is None
+    assert (params["criterion"], params["min_samples_leaf"], params["confidence"]) == (
+        "entropy",
+        2,
+        0.25,
+    )
+    assert (
+        params["n_best"] == (20 if method == "stochastic" else 1)
+        and params["max_features"] is None
+    )
     assert machine.random_state == 3
     if method != "tree":
         assert machine.n_estimators == 200
@@ -89,7 +107,9 @@ def test_no_test_label_is_learnt_from(small, method, noise, monkeypatch):
     "Turn all test labels around: the predictions stay, so the error e becomes 1 - e."
     y = small[1].copy()
     train, test = protocol.fold(y, 4)
-    monkeypatch.setattr(protocol, "fold", lambda _, number: (train, test))  # the same parts, turned or not
+    monkeypatch.setattr(
+        protocol, "fold", lambda _, number: (train, test)
+    )  # the same parts, turned or not
     before, _ = protocol.run_fold("small", 4, method, seed=0, noise=noise)
     small[1] = y.copy()
     small[1][test] = 1 - y[test]
@@ -103,7 +123,9 @@ def test_false_labels_are_learnt_and_true_ones_judge(small, method):
     train, test = protocol.fold(small[1], 0)
     machine = protocol.learner(method, seed=0).fit(small[0][train], 1 - small[1][train])
     expected = 1 - accuracy_score(small[1][test], machine.predict(small[0][test]))
-    assert protocol.run_fold("small", 0, method, seed=0, noise=100)[0] == pytest.approx(expected)
+    assert protocol.run_fold("small", 0, method, seed=0, noise=100)[0] == pytest.approx(
+        expected
+    )
     assert expected > 0.5
 
 
@@ -111,14 +133,21 @@ def test_size_keeps_the_first_of_the_training_part(small):
     X, y = small
     train, test = protocol.fold(y, 2)
     tree = protocol.learner("tree", seed=0).fit(X[train[:60]], y[train[:60]])
-    assert protocol.run_fold("small", 2, "tree", seed=0, size=60)[0] == np.mean(tree.predict(X[test]) != y[test])
+    assert protocol.run_fold("small", 2, "tree", seed=0, size=60)[0] == np.mean(
+        tree.predict(X[test]) != y[test]
+    )
 
 
 def test_adaboost_with_nothing_to_begin_with(small):
     "Half of each class, and no test that tells them apart: the tree answers alone."
     small[0], small[1] = np.ones((200, 2)), np.arange(200) % 2
     train, _ = protocol.fold(small[1], 0)
-    assert protocol.learner("tree", seed=0).fit(small[0][train], small[1][train]).get_n_leaves() == 1
+    assert (
+        protocol.learner("tree", seed=0)
+        .fit(small[0][train], small[1][train])
+        .get_n_leaves()
+        == 1
+    )
     error, n_asking = protocol.run_fold("small", 0, "AdaBoost", seed=0)
     assert error == 0.5 and n_asking == 0
 
@@ -143,7 +172,9 @@ def test_compare_ranks():
     ranks = rankdata(errors, axis=1).mean(axis=0)
     chi2 = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
     np.testing.assert_allclose(found["ranks"], ranks)
-    assert found["chi2"] == pytest.approx(chi2) == friedmanchisquare(*errors.T).statistic  # eq-noise-friedman
+    assert (
+        found["chi2"] == pytest.approx(chi2) == friedmanchisquare(*errors.T).statistic
+    )  # eq-noise-friedman
     assert found["F"] == pytest.approx((n - 1) * chi2 / (n * (k - 1) - chi2))
 
 
@@ -151,18 +182,26 @@ def test_compare_ranks():
 def test_critical_difference(k, q):
     "eq-noise-nemenyi, with the quantiles that Demsar prints."
     found = lab.compare_ranks(np.random.default_rng(k).random((14, k)))
-    assert found["cd"] == pytest.approx(q * np.sqrt(k * (k + 1) / (6 * 14)), abs=1e-3)  # eq-noise-nemenyi
+    assert found["cd"] == pytest.approx(
+        q * np.sqrt(k * (k + 1) / (6 * 14)), abs=1e-3
+    )  # eq-noise-nemenyi
 
 
 def test_compare_ranks_when_all_agree():
     found = lab.compare_ranks([[1, 2, 3]] * 5)
-    assert found["ranks"].tolist() == [1, 2, 3] and found["F"] == np.inf and found["p"] == 0
+    assert (
+        found["ranks"].tolist() == [1, 2, 3]
+        and found["F"] == np.inf
+        and found["p"] == 0
+    )
 
 
 def test_compare_ranks_keeps_its_level():
     "Equal methods: one comparison in twenty is called significant."
     rng = np.random.default_rng(0)
-    alarms = np.mean([lab.compare_ranks(rng.random((12, 4)))["p"] < 0.05 for _ in range(1000)])
+    alarms = np.mean(
+        [lab.compare_ranks(rng.random((12, 4)))["p"] < 0.05 for _ in range(1000)]
+    )
     assert 0.03 < alarms < 0.075
 
 
@@ -172,23 +211,40 @@ def test_holm():
     assert lab.holm([]).shape == (0,)
     rng = np.random.default_rng(0)
     alarms = np.mean([lab.holm(rng.random(3)).min() < 0.05 for _ in range(4000)])
-    assert 0.035 < alarms < 0.065  # of three true hypotheses none is rejected, in 95 of 100 cases
+    assert (
+        0.035 < alarms < 0.065
+    )  # of three true hypotheses none is rejected, in 95 of 100 cases
 
 
 def test_judge():
     down = -np.arange(1.0, 13)
-    found = lab.judge({"down": down, "up": -down, "neither": down * np.resize([1, -1], 12)})
-    assert [one["verdict"] for one in found.values()] == ["supported", "contradicted", "not supported"]
+    found = lab.judge(
+        {"down": down, "up": -down, "neither": down * np.resize([1, -1], 12)}
+    )
+    assert [one["verdict"] for one in found.values()] == [
+        "supported",
+        "contradicted",
+        "not supported",
+    ]
     assert found["down"]["p"] == wilcoxon(down).pvalue == 2 / 2**12
     assert found["down"]["holm"] == pytest.approx(3 * 2 / 2**12)
-    assert (found["up"]["agree"], found["up"]["disagree"]) == (0, 12) and found["up"]["mean"] == 6.5
-    assert lab.judge({"all equal": np.zeros(12)})["all equal"]["verdict"] == "not supported"
+    assert (found["up"]["agree"], found["up"]["disagree"]) == (0, 12) and found["up"][
+        "mean"
+    ] == 6.5
+    assert (
+        lab.judge({"all equal": np.zeros(12)})["all equal"]["verdict"]
+        == "not supported"
+    )
 
 
 def test_chain_and_conclude():
     rng = np.random.default_rng(0)
     base = rng.random(12)
-    errors = {"a": base, "b": base + rng.uniform(0.01, 0.02, 12), "c": base + rng.uniform(0.03, 0.04, 12)}
+    errors = {
+        "a": base,
+        "b": base + rng.uniform(0.01, 0.02, 12),
+        "c": base + rng.uniform(0.03, 0.04, 12),
+    }
     assert lab.conclude(lab.chain(errors, "abc")) == "supported"
     assert lab.conclude(lab.chain(errors, "acb")) == "contradicted"
     assert list(lab.chain(errors, "abc")) == ["a > b", "a > c", "b > c"]
@@ -206,17 +262,24 @@ def test_slopes():
 
 
 def test_what_needs_no_file_agrees():
-    embedded = replace(lab.TABLE, slice=[("Wdbc", column, 3) for column in ("tree, 10 %", "bagging, 0 %")])
+    embedded = replace(
+        lab.TABLE,
+        slice=[("Wdbc", column, 3) for column in ("tree, 10 %", "bagging, 0 %")],
+    )
     check_slice(embedded, TABLES / lab.TABLE.id)
 
 
 def test_keys_come_repetition_by_repetition():
     for table in (lab.TABLE, lab.SIZE, lab.PRUNING):
         keys = table.keys()
-        assert all(one.repeat // 10 <= other.repeat // 10 for one, other in pairwise(keys))
+        assert all(
+            one.repeat // 10 <= other.repeat // 10 for one, other in pairwise(keys)
+        )
         assert len(keys) == len(set(keys))
         for row in table.rows:
-            assert {key.repeat for key in keys if key.row == row} == set(range(10 * table.times[row]))
+            assert {key.repeat for key in keys if key.row == row} == set(
+                range(10 * table.times[row])
+            )
 
 
 def test_sizes_are_smaller_than_the_training_parts(require_dataset):
@@ -224,20 +287,31 @@ def test_sizes_are_smaller_than_the_training_parts(require_dataset):
     for row, name in lab.DATASETS.items():
         assert len(protocol.load_task(name)[1]) == lab.N_EXAMPLES[row]
         train, _ = protocol.fold(protocol.load_task(name)[1], 0)
-        sizes = {lab.SIZE_COLUMNS[column]["size"] for where, column in lab.SIZE.cells if where == row}
-        assert sizes and max(sizes) < len(train) and abs(len(train) - 0.9 * lab.N_EXAMPLES[row]) < 2
+        sizes = {
+            lab.SIZE_COLUMNS[column]["size"]
+            for where, column in lab.SIZE.cells
+            if where == row
+        }
+        assert (
+            sizes
+            and max(sizes) < len(train)
+            and abs(len(train) - 0.9 * lab.N_EXAMPLES[row]) < 2
+        )
 
 
 @pytest.fixture(scope="module")
 def page():
-    "The text of the page: the names of its cells, and what they show, from the stored tables."
+    """The text of the page: the names of its cells, and what they show, from the
+    stored tables."""
     return shown("51_noise", vars(lab))
 
 
 def stored(table):
     "Stored values by row and column, in the order of the repeats."
     found = {}
-    for (row, column, _), (value, _) in sorted(read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]):
+    for (row, column, _), (value, _) in sorted(
+        read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]
+    ):
         found.setdefault((row, column), []).append(value)
     assert found.keys() == {(key.row, key.column) for key in table.keys()}
     return {where: np.array(values) for where, values in found.items()}
@@ -246,30 +320,47 @@ def stored(table):
 def signed_rank(differences):
     "Wilcoxon's p over the sets, and the sign of the sum of signed ranks."
     ranks = rankdata(np.abs(differences))
-    return wilcoxon(differences, zero_method="zsplit").pvalue, np.sign(ranks @ np.sign(differences))
+    return wilcoxon(differences, zero_method="zsplit").pvalue, np.sign(
+        ranks @ np.sign(differences)
+    )
 
 
 def told_verdicts(pairs, errors):
-    "Verdict of each claim that the first of two methods errs less: Holm's correction by hand."
+    """Verdict of each claim that the first of two methods errs less: Holm's
+    correction by hand."""
     found = {pair: signed_rank(errors[pair[0]] - errors[pair[1]]) for pair in pairs}
     worst, verdicts = 0.0, {}
     for place, pair in enumerate(sorted(found, key=lambda pair: found[pair][0])):
         worst = max(worst, (len(pairs) - place) * found[pair][0])
-        sign = {-1: "supported", 1: "contradicted", 0: "not supported"}[int(found[pair][1])]
+        sign = {-1: "supported", 1: "contradicted", 0: "not supported"}[
+            int(found[pair][1])
+        ]
         verdicts[pair] = sign if worst < 0.05 else "not supported"
     return verdicts
 
 
 def test_verdicts_of_the_page_are_those_of_the_stored_numbers(page):
-    "Read independently from ours.csv: the claims of the lecture at each level of noise, and the chain as a whole."
+    """Read independently from ours.csv: the claims of the lecture at each level of
+    noise, and the chain as a whole."""
     found = stored(lab.TABLE)
     for noise in protocol.NOISE:
-        errors = {m: np.array([found[row, f"{m}, {noise} %"].mean() for row in lab.DATASETS]) for m in lab.METHODS}
-        order = ("bagging", "stochastic", "AdaBoost") if noise else ("AdaBoost", "stochastic", "bagging")
-        verdicts = told_verdicts([(order[0], order[1]), (order[0], order[2]), (order[1], order[2])], errors)
+        errors = {
+            m: np.array([found[row, f"{m}, {noise} %"].mean() for row in lab.DATASETS])
+            for m in lab.METHODS
+        }
+        order = (
+            ("bagging", "stochastic", "AdaBoost")
+            if noise
+            else ("AdaBoost", "stochastic", "bagging")
+        )
+        verdicts = told_verdicts(
+            [(order[0], order[1]), (order[0], order[2]), (order[1], order[2])], errors
+        )
         for (better, worse), verdict in verdicts.items():
             line = next(
-                x for x in page.splitlines() if x.startswith(f"| {noise} % | {better} > {worse} | ") and "." in x
+                x
+                for x in page.splitlines()
+                if x.startswith(f"| {noise} % | {better} > {worse} | ") and "." in x
             )
             assert line.endswith(f" {verdict} |"), line
         whole = (
@@ -281,21 +372,35 @@ def test_verdicts_of_the_page_are_those_of_the_stored_numbers(page):
         )
         assert f"at {noise} % false labels *{' > '.join(order)}* is **{whole}**" in page
         if noise == 0:
-            assert {"supported": "the order of three stands", "not supported": "no order of three is shown"}.get(
-                whole, "the order of three is contradicted"
-            ) in page
+            assert {
+                "supported": "the order of three stands",
+                "not supported": "no order of three is shown",
+            }.get(whole, "the order of three is contradicted") in page
 
 
 def test_first_look_is_the_first_repetition(page):
     found = stored(lab.TABLE)
     for noise in protocol.NOISE:
         rows = [row for row in lab.DATASETS if row != "Spambase" or noise in (0, 20)]
-        errors = {m: np.array([found[row, f"{m}, {noise} %"][:10].mean() for row in rows]) for m in lab.METHODS}
-        order = ("bagging", "stochastic", "AdaBoost") if noise else ("AdaBoost", "stochastic", "bagging")
-        verdicts = told_verdicts([(order[0], order[1]), (order[0], order[2]), (order[1], order[2])], errors)
+        errors = {
+            m: np.array([found[row, f"{m}, {noise} %"][:10].mean() for row in rows])
+            for m in lab.METHODS
+        }
+        order = (
+            ("bagging", "stochastic", "AdaBoost")
+            if noise
+            else ("AdaBoost", "stochastic", "bagging")
+        )
+        verdicts = told_verdicts(
+            [(order[0], order[1]), (order[0], order[2]), (order[1], order[2])], errors
+        )
         section = page[page.index("p, Holm: first repetition") :]
         for (better, worse), verdict in verdicts.items():
-            line = next(x for x in section.splitlines() if x.startswith(f"| {noise} % | {better} > {worse} | "))
+            line = next(
+                x
+                for x in section.splitlines()
+                if x.startswith(f"| {noise} % | {better} > {worse} | ")
+            )
             assert line.split(" | ")[3] == verdict, line
 
 
@@ -311,7 +416,8 @@ def corrected(values, ratio):
 
 
 def test_what_the_page_says_of_false_labels(page):
-    "Weights of false labels and how far they carry: read from ours.csv, tested by hand."
+    """Weights of false labels and how far they carry: read from ours.csv, tested by
+    hand."""
     found = stored(lab.FALSE)
     more = 0
     for percent in (5, 10, 20):
@@ -319,36 +425,54 @@ def test_what_the_page_says_of_false_labels(page):
         mean, half, p = corrected(share - percent / 100, 1 / 9)
         more += mean > 0 and p < 0.05
         twice = np.sum(share > 2 * percent / 100)
-        said = f"{100 * share.mean():.0f} ± {100 * half:.0f} % of the weight where {percent} % are false"
+        said = (
+            f"{100 * share.mean():.0f} ± {100 * half:.0f} % of the weight where "
+            f"{percent} % are false"
+        )
         assert f"{said} (more than twice their part in {twice} folds)" in page
-    assert {3: "At each level that is more, beyond chance,", 0: "At no level is that shown to be more"}.get(
-        more, "that is more, beyond chance,"
-    ) in page
+    assert {
+        3: "At each level that is more, beyond chance,",
+        0: "At no level is that shown to be more",
+    }.get(more, "that is more, beyond chance,") in page
     near = {method: found[method, "moved 0.1"] for method in lab.METHODS}
     order = sorted(near, key=lambda method: near[method].mean())
-    p = np.array([corrected(near[high] - near[low], 1 / 9)[2] for low, high in zip(order, order[1:])])
+    p = np.array(
+        [
+            corrected(near[high] - near[low], 1 / 9)[2]
+            for low, high in zip(order, order[1:])
+        ]
+    )
     holm, worst = np.empty(3), 0.0
     for place, which in enumerate(np.argsort(p, kind="stable")):
         worst = max(worst, (3 - place) * p[which])
         holm[which] = worst
-    chain = order[0] + "".join((" < " if h < 0.05 else " ≈ ") + name for h, name in zip(holm, order[1:]))
+    chain = order[0] + "".join(
+        (" < " if h < 0.05 else " ≈ ") + name for h, name in zip(holm, order[1:])
+    )
     assert f"**{chain}**" in page
 
 
 def test_false_weights_against_scikit_learns_weights():
-    "The share at round t is that of the weights which t rounds leave, computed by a loop over the examples."
+    """The share at round t is that of the weights which t rounds leave, computed by
+    a loop over the examples."""
     X, y = protocol.load_task("wdbc")
     train, _ = protocol.fold(y, 3)
     labels = protocol.with_noise(y[train], 10)
     shares = lab.false_weight(3, 10)
-    machine = protocol.learner("AdaBoost", seed=3).set_params(n_estimators=4).fit(X[train], labels)
+    machine = (
+        protocol.learner("AdaBoost", seed=3)
+        .set_params(n_estimators=4)
+        .fit(X[train], labels)
+    )
     weight = np.full(len(train), 1 / len(train))
     assert shares[0] == pytest.approx(weight[labels != y[train]].sum())
     for t, hypothesis in enumerate(machine.estimators_):
         wrong = machine.classes_[hypothesis.predict(X[train])] != labels
         error = weight[wrong].sum()
         weight = np.where(wrong, weight / (2 * error), weight / (2 * (1 - error)))
-        assert shares[t + 1] == pytest.approx(weight[labels != y[train]].sum(), rel=1e-6)
+        assert shares[t + 1] == pytest.approx(
+            weight[labels != y[train]].sum(), rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("method", lab.METHODS)
@@ -357,7 +481,9 @@ def test_repeated_labels_by_hand(method):
     train, _ = protocol.fold(y, 1)
     labels = protocol.with_noise(y[train], 20)
     machine = protocol.learner(method, seed=1)
-    machine = (machine if method == "tree" else machine.set_params(n_estimators=60)).fit(X[train], labels)
+    machine = (
+        machine if method == "tree" else machine.set_params(n_estimators=60)
+    ).fit(X[train], labels)
     n_false = round(0.2 * len(train))  # the first ones
     assert lab.repeated_labels(method, 1)[0] == pytest.approx(
         np.mean(machine.predict(X[train[:n_false]]) == 1 - y[train[:n_false]])
@@ -371,8 +497,12 @@ def test_repeated_labels_by_hand(method):
 def test_numbers_of_tests_are_those_of_the_data():
     found = stored(lab.TESTS)
     X = protocol.load_task("wdbc")[0]
-    assert found["Wdbc", "different tests"] == [sum(len(set(column)) - 1 for column in X.T)]
-    assert found["Vote", "different tests"] == [32]  # sixteen questions; with nay, neither and yea, two tests each
+    assert found["Wdbc", "different tests"] == [
+        sum(len(set(column)) - 1 for column in X.T)
+    ]
+    assert found["Vote", "different tests"] == [
+        32
+    ]  # sixteen questions; with nay, neither and yea, two tests each
 
 
 def test_vote_terms():
@@ -393,21 +523,39 @@ def test_attributes_of_the_sets():
 
 
 def test_stored_margins_obey_the_theorem():
-    "eq-margin-primal: the largest margin is not below AdaBoost's; and a perfect tree has the margin 1."
+    """eq-margin-primal: the largest margin is not below AdaBoost's; and a perfect
+    tree has the margin 1."""
     found = stored(lab.MARGINS)
     for row in lab.MARGINS.rows:
-        assert (found[row, "margin, largest"] >= found[row, "margin, AdaBoost"] - 1e-9).all()
+        assert (
+            found[row, "margin, largest"] >= found[row, "margin, AdaBoost"] - 1e-9
+        ).all()
     pure = stored(lab.PURE)
     assert all((pure[row, "smallest margin"] == 1).all() for row in lab.PURE.rows[1:])
     assert (pure[lab.PURE.rows[0], "smallest margin"] < 1).all()
 
 
 def test_what_the_page_on_margins_says():
-    "The verdict on the largest margin, and the comparison of perfect trees with AdaBoost."
-    words = ("import votes_noise as lab", "lab.MARGINS", "lab.PURE", "over_sets", "tests.items()", "wrong[alone]")
-    text = shown("05_ensembles_2_margins", {}, lambda source: any(word in source for word in words))
+    """The verdict on the largest margin, and the comparison of perfect trees with
+    AdaBoost."""
+    words = (
+        "import votes_noise as lab",
+        "lab.MARGINS",
+        "lab.PURE",
+        "over_sets",
+        "tests.items()",
+        "wrong[alone]",
+    )
+    text = shown(
+        "05_ensembles_2_margins",
+        {},
+        lambda source: any(word in source for word in words),
+    )
     found = stored(lab.MARGINS)
-    harm = {row: 100 * (found[row, "error, largest"] - found[row, "error, AdaBoost"]) for row in lab.MARGINS.rows}
+    harm = {
+        row: 100 * (found[row, "error, largest"] - found[row, "error, AdaBoost"])
+        for row in lab.MARGINS.rows
+    }
     p, sign = signed_rank(np.array([difference.mean() for difference in harm.values()]))
     said = (
         "is not shown to make the vote better"
@@ -416,50 +564,87 @@ def test_what_the_page_on_margins_says():
     )
     assert f"**{said}**" in text
     tests = [corrected(difference, 1.0) for difference in harm.values()]
-    smaller, larger = (sum(s * m > 0 and p < 0.05 for m, _, p in tests) for s in (-1, 1))
-    assert f"it is smaller on {smaller} and larger on {larger} of {len(tests)} sets" in text
+    smaller, larger = (
+        sum(s * m > 0 and p < 0.05 for m, _, p in tests) for s in (-1, 1)
+    )
+    assert (
+        f"it is smaller on {smaller} and larger on {larger} of {len(tests)} sets"
+        in text
+    )
     pure = stored(lab.PURE)
     boosting, alone, *crowds = lab.PURE.rows
-    gains = [corrected(pure[alone, "error"] - pure[row, "error"], 1.0) for row in crowds]
+    gains = [
+        corrected(pure[alone, "error"] - pure[row, "error"], 1.0) for row in crowds
+    ]
     better = all(mean > 0 and p < 0.05 for mean, _, p in gains)
-    assert f"Each of the three crowds is {'' if better else 'not shown to be '}better than one tree" in text
+    assert (
+        f"Each of the three crowds is {'' if better else 'not shown to be '}better "
+        f"than one tree" in text
+    )
     for row in crowds:
-        mean, _, p = corrected(100 * (pure[row, "error"] - pure[boosting, "error"]), 1.0)
+        mean, _, p = corrected(
+            100 * (pure[row, "error"] - pure[boosting, "error"]), 1.0
+        )
         word = "not told apart" if p >= 0.05 else "larger" if mean > 0 else "smaller"
-        assert any(f"{word} ({mean:+.1f} ± " in part and part.endswith(f"for {row}") for part in split_told(text))
+        assert any(
+            f"{word} ({mean:+.1f} ± " in part and part.endswith(f"for {row}")
+            for part in split_told(text)
+        )
 
 
 def split_told(text):
     "The parts of the sentence that compares with AdaBoost."
-    line = next(line for line in text.splitlines() if "Compared with it the error is" in line)
+    line = next(
+        line for line in text.splitlines() if "Compared with it the error is" in line
+    )
     return line.partition("Compared with it the error is ")[2].rstrip(".").split("; ")
 
 
 def test_what_the_page_on_votes_says_of_m():
     found, text = (
         stored(lab.ATTRIBUTES),
-        shown("05_ensembles", vars(ensembles) | {"Markdown": Markdown}, lambda source: "lab.ATTRIBUTE" in source),
+        shown(
+            "05_ensembles",
+            vars(ensembles) | {"Markdown": Markdown},
+            lambda source: "lab.ATTRIBUTE" in source,
+        ),
     )
     for row in lab.ATTRIBUTE_SETS:
         *ms, p = lab.numbers_of_attributes(row)
         m = min(ms, key=lambda m: abs(m * m - p))
         change = 100 * (found[row, f"m = {m}: vote"] - found[row, f"m = {p}: vote"])
         mean, _, value = corrected(change, 0.0)
-        verdict = "not told apart" if value >= 0.05 else "worse" if mean > 0 else "better"
-        line = next(line for line in text.splitlines() if line.startswith(f"| {row} | {m} | "))
+        verdict = (
+            "not told apart" if value >= 0.05 else "worse" if mean > 0 else "better"
+        )
+        line = next(
+            line for line in text.splitlines() if line.startswith(f"| {row} | {m} | ")
+        )
         assert line.endswith(f"| {verdict} |")
 
 
 def test_what_the_page_says():
-    "Of the three votes, noise costs AdaBoost most, and bagging is ahead of it with a fifth of the labels false."
+    """Of the three votes, noise costs AdaBoost most, and bagging is ahead of it with
+    a fifth of the labels false."""
     stored, mean = read_cells(TABLES / "votes-noise"), {}
     for (row, column, _), (value, _) in stored.items():
         mean.setdefault((row, column), []).append(value)
     mean = {key: np.mean(values) for key, values in mean.items()}
     rise = {
-        method: np.mean([mean[row, f"{method}, 20 %"] - mean[row, f"{method}, 0 %"] for row in lab.DATASETS])
+        method: np.mean(
+            [
+                mean[row, f"{method}, 20 %"] - mean[row, f"{method}, 0 %"]
+                for row in lab.DATASETS
+            ]
+        )
         for method in lab.METHODS[1:]
     }
     assert max(rise, key=rise.get) == "AdaBoost"
-    errors = {method: [mean[row, f"{method}, 20 %"] for row in lab.DATASETS] for method in lab.METHODS}
-    assert lab.chain(errors, ("bagging", "AdaBoost"))["bagging > AdaBoost"]["verdict"] == "supported"
+    errors = {
+        method: [mean[row, f"{method}, 20 %"] for row in lab.DATASETS]
+        for method in lab.METHODS
+    }
+    assert (
+        lab.chain(errors, ("bagging", "AdaBoost"))["bagging > AdaBoost"]["verdict"]
+        == "supported"
+    )

@@ -1,4 +1,5 @@
-"""Oracles of link prediction on random networks: pairs counted, nothing leaked, naive formulas, and every message."""
+"""Oracles of link prediction on random networks: pairs counted, nothing leaked,
+naive formulas, and every message."""
 
 import pickle
 import warnings
@@ -9,7 +10,13 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score, roc_curve
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    roc_auc_score,
+    roc_curve,
+)
 from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,7 +39,12 @@ from okbook.trees import OutputKernelExtraTrees
 
 RBF = {"input_params": {"sigma": 0.3}}
 SEMI = SemiSupervisedOutputKernelRidge(lam1=0.1, lam2=0.05, **RBF)
-GRIDS = {"lam1_grid": [0.01, 1.0], "lam2_grid": [0.0, 0.01, 0.3], "beta_grid": [0.3, 2.0], "beta2_grid": [0.1, 1.0]}
+GRIDS = {
+    "lam1_grid": [0.01, 1.0],
+    "lam2_grid": [0.0, 0.01, 0.3],
+    "beta_grid": [0.3, 2.0],
+    "beta2_grid": [0.1, 1.0],
+}
 DIFFUSED = SemiSupervisedOutputKernelRidge(smoother="diffusion-graph", **RBF)
 
 
@@ -42,7 +54,11 @@ DIFFUSED = SemiSupervisedOutputKernelRidge(smoother="diffusion-graph", **RBF)
 def test_pairs_by_count():
     n, labelled = 23, np.random.default_rng(0).permutation(23)[:8]
     u, l = n - len(labelled), len(labelled)
-    counts = {"any": u * l + u * (u - 1) // 2, "one": u * l, "both": u * (u - 1) // 2}  # eq-links-count
+    counts = {
+        "any": u * l + u * (u - 1) // 2,
+        "one": u * l,
+        "both": u * (u - 1) // 2,
+    }  # eq-links-count
     for kind, count in counts.items():
         mask = node_pairs(n, labelled, kind)
         assert mask.sum() == 2 * count and not mask.diagonal().any()
@@ -50,7 +66,9 @@ def test_pairs_by_count():
         assert not block(mask, labelled).any()
     as_mask = np.isin(np.arange(n), labelled)
     assert_array_equal(node_pairs(n, as_mask), node_pairs(n, labelled), strict=True)
-    with pytest.raises(ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'new'"):
+    with pytest.raises(
+        ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'new'"
+    ):
         node_pairs(n, labelled, "new")
     with pytest.raises(ValueError, match="3 is there 2 times"):
         node_pairs(n, [3, 4, 3])
@@ -67,19 +85,34 @@ def test_default_pairs_of_a_curve_are_never_both_labelled():
     assert model.curves(None, shuffled).roc_auc == curves.roc_auc
     upper = np.triu(node_pairs(len(X), labelled), 1)
     assert curves.n_edges == A[upper].sum() and curves.density == A[upper].mean()
-    assert_allclose(curves.roc_auc, roc_auc_score(A[upper], model.score_pairs()[upper]), atol=1e-12)
-    assert_allclose(curves.pr_auc, average_precision_score(A[upper], model.score_pairs()[upper]), atol=1e-12)
+    assert_allclose(
+        curves.roc_auc, roc_auc_score(A[upper], model.score_pairs()[upper]), atol=1e-12
+    )
+    assert_allclose(
+        curves.pr_auc,
+        average_precision_score(A[upper], model.score_pairs()[upper]),
+        atol=1e-12,
+    )
     fpr, tpr, _ = roc_curve(A[upper], model.score_pairs()[upper])
-    assert_array_equal(curves.fpr, fpr, strict=True), assert_array_equal(curves.tpr, tpr, strict=True)
+    (
+        assert_array_equal(curves.fpr, fpr, strict=True),
+        assert_array_equal(curves.tpr, tpr, strict=True),
+    )
 
 
-@pytest.mark.parametrize("cv", [5, 4, KFold(3), RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)])
+@pytest.mark.parametrize(
+    "cv", [5, 4, KFold(3), RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)]
+)
 def test_pairs_of_the_folds_by_count(cv):
     X, A, labelled = network(n_labelled=22)
-    model = LinkPredictor(SEMI, cv=cv, random_state=1).fit(X, block(A, labelled), labelled)
+    model = LinkPredictor(SEMI, cv=cv, random_state=1).fit(
+        X, block(A, labelled), labelled
+    )
     splitter = KFold(cv, shuffle=True, random_state=1) if isinstance(cv, int) else cv
     sizes = [len(held) for _, held in splitter.split(np.arange(22))]
-    assert [c.n_pairs for c in model.cv_curves_] == [h * (22 - h) + h * (h - 1) // 2 for h in sizes]
+    assert [c.n_pairs for c in model.cv_curves_] == [
+        h * (22 - h) + h * (h - 1) // 2 for h in sizes
+    ]
 
 
 def test_kinds_of_pairs_in_the_folds():
@@ -88,12 +121,25 @@ def test_kinds_of_pairs_in_the_folds():
     for pairs, size in sizes.items():
         model = LinkPredictor(SEMI, cv=KFold(5), pairs=pairs).fit(X, A_l, labelled)
         assert {c.n_pairs for c in model.cv_curves_} == {size}
-        search = LinkPredictorCV(SEMI, cv=KFold(5), pairs=pairs, lam1_grid=[0.1], lam2_grid=[0.05], beta_grid=[1.0])
+        search = LinkPredictorCV(
+            SEMI,
+            cv=KFold(5),
+            pairs=pairs,
+            lam1_grid=[0.1],
+            lam2_grid=[0.05],
+            beta_grid=[1.0],
+        )
         search.fit(X, A_l, labelled)
-        assert_allclose(search.best_score_, np.mean([c.roc_auc for c in model.cv_curves_]), atol=1e-9)
+        assert_allclose(
+            search.best_score_,
+            np.mean([c.roc_auc for c in model.cv_curves_]),
+            atol=1e-9,
+        )
         assert_allclose(search.threshold_, model.threshold_, atol=1e-9)
     for model in (LinkPredictor(pairs="two"), LinkPredictorCV(pairs="two")):
-        with pytest.raises(ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'two'"):
+        with pytest.raises(
+            ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'two'"
+        ):
             model.fit(X, A_l, labelled)
 
 
@@ -105,7 +151,9 @@ def test_links_of_held_out_nodes_enter_neither_fit_nor_kernel(seed):
     X, A, labelled = network(seed)
     rng = np.random.default_rng(seed)
     A_l = block(A, labelled)
-    kept, held = (np.sort(part) for part in np.split(rng.permutation(len(labelled)), [18]))
+    kept, held = (
+        np.sort(part) for part in np.split(rng.permutation(len(labelled)), [18])
+    )
     poisoned = A_l.copy()  # every link of a held-out node is drawn anew
     noise = np.triu(rng.random(A_l.shape) < 0.5, 1)
     touching = np.isin(np.arange(len(labelled)), held)
@@ -117,28 +165,48 @@ def test_links_of_held_out_nodes_enter_neither_fit_nor_kernel(seed):
         def split(self, X):
             return one_fold
 
-    for estimator in (SEMI, OutputKernelRidge(lam1=0.1, **RBF), OutputKernelExtraTrees(n_estimators=5, random_state=0)):
+    for estimator in (
+        SEMI,
+        OutputKernelRidge(lam1=0.1, **RBF),
+        OutputKernelExtraTrees(n_estimators=5, random_state=0),
+    ):
         for network_ in (A_l, poisoned):
             model = LinkPredictor(estimator, cv=OneFold()).fit(X, network_, labelled)
             (curve,) = model.cv_curves_
-            alone = LinkPredictor(estimator, threshold=0.0).fit(X, block(A_l, kept), labelled[kept])
+            alone = LinkPredictor(estimator, threshold=0.0).fit(
+                X, block(A_l, kept), labelled[kept]
+            )
             E = alone.embed()[labelled]
-            scores = np.r_[(E[held] @ E[kept].T).ravel(), (E[held] @ E[held].T)[np.triu_indices(len(held), 1)]]
+            scores = np.r_[
+                (E[held] @ E[kept].T).ravel(),
+                (E[held] @ E[held].T)[np.triu_indices(len(held), 1)],
+            ]
             scores = np.round(scores, 11)  # equal scores of trees, but for rounding
-            truth = np.r_[network_[np.ix_(held, kept)].ravel(), block(network_, held)[np.triu_indices(len(held), 1)]]
+            truth = np.r_[
+                network_[np.ix_(held, kept)].ravel(),
+                block(network_, held)[np.triu_indices(len(held), 1)],
+            ]
             assert_allclose(curve.roc_auc, roc_auc_score(truth, scores), atol=1e-12)
-            assert_allclose(curve.pr_auc, average_precision_score(truth, scores), atol=1e-12)
+            assert_allclose(
+                curve.pr_auc, average_precision_score(truth, scores), atol=1e-12
+            )
 
 
 def test_links_of_new_nodes_are_never_asked_for():
     X, A, labelled = network()
-    one = LinkPredictorCV(DIFFUSED, **GRIDS, random_state=0).fit(X, block(A, labelled), labelled)
-    swapped = np.r_[labelled, np.setdiff1d(np.arange(len(X)), labelled)]  # labelled nodes first: another order
+    one = LinkPredictorCV(DIFFUSED, **GRIDS, random_state=0).fit(
+        X, block(A, labelled), labelled
+    )
+    swapped = np.r_[
+        labelled, np.setdiff1d(np.arange(len(X)), labelled)
+    ]  # labelled nodes first: another order
     two = LinkPredictorCV(DIFFUSED, **GRIDS, random_state=0).fit(
         X[swapped], block(A, labelled), np.arange(len(labelled))
     )
     assert one.best_params_ == two.best_params_
-    assert_allclose(one.score_pairs()[np.ix_(swapped, swapped)], two.score_pairs(), atol=1e-8)
+    assert_allclose(
+        one.score_pairs()[np.ix_(swapped, swapped)], two.score_pairs(), atol=1e-8
+    )
 
 
 # Areas and thresholds
@@ -148,7 +216,10 @@ def test_links_of_new_nodes_are_never_asked_for():
 def test_areas_are_scikit_learns_with_ties(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(5, 400))
-    truth, scores = rng.random(m) < rng.choice([0.02, 0.3]), rng.integers(0, rng.choice([3, 1000]), size=m) / 7.0
+    truth, scores = (
+        rng.random(m) < rng.choice([0.02, 0.3]),
+        rng.integers(0, rng.choice([3, 1000]), size=m) / 7.0,
+    )
     truth[0], truth[1] = True, False
     expected = roc_auc_score(truth, scores), average_precision_score(truth, scores)
     assert_allclose(areas(truth, scores), expected, atol=1e-12)  # eq-links-areas
@@ -159,7 +230,9 @@ def test_areas_need_both_classes():
     assert np.isnan(areas(np.ones(3, bool), np.arange(3.0))).all()
 
 
-@pytest.mark.parametrize("rule, value", [("f1", f1_score), ("balanced", balanced_accuracy_score)])
+@pytest.mark.parametrize(
+    "rule, value", [("f1", f1_score), ("balanced", balanced_accuracy_score)]
+)
 @pytest.mark.parametrize("seed", range(10))
 def test_thresholds_by_brute_force(rule, value, seed):
     rng = np.random.default_rng(seed)
@@ -167,7 +240,9 @@ def test_thresholds_by_brute_force(rule, value, seed):
     truth[:2] = True, False
     scores = rng.integers(0, 15, size=60) + 2.0 * truth
     theta = choose_threshold(truth, scores, rule)
-    each = [value(truth, scores > t) for t in np.r_[-np.inf, np.unique(scores)[:-1]]]  # eq-links-f1
+    each = [
+        value(truth, scores > t) for t in np.r_[-np.inf, np.unique(scores)[:-1]]
+    ]  # eq-links-f1
     assert_allclose(value(truth, scores > theta), max(each), atol=1e-12)
     assert theta not in scores
 
@@ -176,7 +251,9 @@ def test_thresholds_of_one_class_and_of_neighbouring_numbers():
     assert choose_threshold([False, False], [1.0, 2.0]) == np.inf
     assert choose_threshold([True, True], [1.0, 2.0]) == -np.inf
     assert choose_threshold([True, False, True], [1.0, 1.0, 1.0]) == -np.inf
-    assert choose_threshold([False, True], [1.0, np.nextafter(1.0, 2.0)]) == -np.inf  # equal up to rounding
+    assert (
+        choose_threshold([False, True], [1.0, np.nextafter(1.0, 2.0)]) == -np.inf
+    )  # equal up to rounding
     low, high = 0.0, np.nextafter(0.0, 1.0)
     assert choose_threshold([False, True], [low, high]) == low
     for args in (([True], [1.0, 2.0]), ([True], [1.0], "recall"), ([[True]], [[1.0]])):
@@ -187,19 +264,29 @@ def test_thresholds_of_one_class_and_of_neighbouring_numbers():
 # The classifier
 
 
-@pytest.mark.parametrize("beta, lam1, lam2", [(0.5, 0.1, 0.05), (3.0, 2.0, 0.0), (1.0, 1e-3, 1.0)])
+@pytest.mark.parametrize(
+    "beta, lam1, lam2", [(0.5, 0.1, 0.05), (3.0, 2.0, 0.0), (1.0, 1e-3, 1.0)]
+)
 def test_classifier_is_the_formula(beta, lam1, lam2):
     X, A, labelled = network()
     n, l = len(X), len(labelled)
     K, U = RBFKernel(sigma=0.3).gram(X), np.eye(len(X))[labelled]
     L = np.diag((K - np.eye(n)).sum(axis=1)) - (K - np.eye(n))
-    B = U @ np.linalg.inv(K @ U.T @ U + lam1 * np.eye(n) + 2 * lam2 * K @ L)  # eq-rrsn-9
+    B = U @ np.linalg.inv(
+        K @ U.T @ U + lam1 * np.eye(n) + 2 * lam2 * K @ L
+    )  # eq-rrsn-9
     laplacian = np.diag(block(A, labelled).sum(axis=1)) - block(A, labelled)
-    S = K @ B.T @ sla.expm(-beta * laplacian) @ B @ K  # eq-rrsn-10 before the threshold, eq-links-expanded
+    S = (
+        K @ B.T @ sla.expm(-beta * laplacian) @ B @ K
+    )  # eq-rrsn-10 before the threshold, eq-links-expanded
     semi = clone(SEMI).set_params(lam1=lam1, lam2=lam2)
-    model = LinkPredictor(semi, beta=beta, threshold=0.1).fit(X, block(A, labelled), labelled)
+    model = LinkPredictor(semi, beta=beta, threshold=0.1).fit(
+        X, block(A, labelled), labelled
+    )
     assert_allclose(model.score_pairs(), S, atol=1e-7)
-    assert_array_equal(model.predict(), (S > 0.1) & ~np.eye(n, dtype=bool))  # eq-rrsn-10
+    assert_array_equal(
+        model.predict(), (S > 0.1) & ~np.eye(n, dtype=bool)
+    )  # eq-rrsn-10
     assert_allclose(model.score_pairs(X[:7], X), S[:7], atol=1e-6)
     assert model.node_embedding_.shape == (n, l)
 
@@ -216,11 +303,16 @@ ESTIMATORS = [
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 def test_any_estimator_symmetric_and_without_diagonal(estimator):
     X, A, labelled = network()
-    model = LinkPredictor(estimator, random_state=0).fit(X, sp.csr_array(block(A, labelled)), labelled)
+    model = LinkPredictor(estimator, random_state=0).fit(
+        X, sp.csr_array(block(A, labelled)), labelled
+    )
     new = np.random.default_rng(1).random((9, 2))
     for nodes in (None, new):
         S, links = model.score_pairs(nodes), model.predict(nodes)
-        assert_array_equal(S, S.T, strict=True), assert_array_equal(links, links.T, strict=True)
+        (
+            assert_array_equal(S, S.T, strict=True),
+            assert_array_equal(links, links.T, strict=True),
+        )
         assert links.dtype == bool and not links.diagonal().any()
         assert np.linalg.eigvalsh(S).min() > -1e-10  # a kernel
         assert_array_equal(links, (model.threshold_ < S) & ~np.eye(len(S), dtype=bool))
@@ -246,7 +338,9 @@ def test_order_of_the_labelled_nodes():
     X, A, labelled = network()
     mask = np.isin(np.arange(len(X)), labelled)
     one = LinkPredictor(SEMI, threshold=0.0).fit(X, block(A, labelled), labelled)
-    two = LinkPredictor(SEMI, threshold=0.0).fit(X, block(A, np.flatnonzero(mask)), mask)
+    two = LinkPredictor(SEMI, threshold=0.0).fit(
+        X, block(A, np.flatnonzero(mask)), mask
+    )
     assert_allclose(one.score_pairs(), two.score_pairs(), atol=1e-10)
 
 
@@ -255,16 +349,27 @@ def test_inputs_may_be_a_gram_matrix():
     K, new = RBFKernel(sigma=0.3).gram(X), np.random.default_rng(1).random((5, 2))
     K_new = RBFKernel(sigma=0.3).gram(new, X)
     for estimator in (SEMI, OutputKernelRidge(lam1=0.1, **RBF)):
-        blind = clone(estimator).set_params(input_kernel="precomputed", input_params=None)
-        see = LinkPredictor(estimator, random_state=0).fit(X, block(A, labelled), labelled)
+        blind = clone(estimator).set_params(
+            input_kernel="precomputed", input_params=None
+        )
+        see = LinkPredictor(estimator, random_state=0).fit(
+            X, block(A, labelled), labelled
+        )
         feel = LinkPredictor(blind, random_state=0).fit(K, block(A, labelled), labelled)
         assert_allclose(feel.score_pairs(), see.score_pairs(), atol=1e-8)
         assert_allclose(feel.score_pairs(K_new), see.score_pairs(new), atol=1e-6)
         assert_allclose(feel.threshold_, see.threshold_, atol=1e-8)
-        search = {"lam1_grid": [0.1, 1.0], "lam2_grid": [0.05], "beta_grid": [1.0], "random_state": 0}
+        search = {
+            "lam1_grid": [0.1, 1.0],
+            "lam2_grid": [0.05],
+            "beta_grid": [1.0],
+            "random_state": 0,
+        }
         for X_, est in ((X, estimator), (K, blind)):
             model = LinkPredictorCV(est, **search).fit(X_, block(A, labelled), labelled)
-            assert_allclose(model.score_pairs(X_[:3]), model.score_pairs()[:3, :3], atol=1e-6)
+            assert_allclose(
+                model.score_pairs(X_[:3]), model.score_pairs()[:3, :3], atol=1e-6
+            )
 
 
 # The search
@@ -279,12 +384,27 @@ def naive_search(model, X, A_l, labelled):
                 if lam2 == 0 and beta2 != model.beta2_grid[0]:
                     continue
                 for beta in model.beta_grid:
-                    estimator = clone(model.estimator).set_params(lam1=lam1, lam2=lam2, beta2=beta2)
-                    link = LinkPredictor(estimator, beta=beta, cv=model.cv, random_state=model.random_state)
+                    estimator = clone(model.estimator).set_params(
+                        lam1=lam1, lam2=lam2, beta2=beta2
+                    )
+                    link = LinkPredictor(
+                        estimator,
+                        beta=beta,
+                        cv=model.cv,
+                        random_state=model.random_state,
+                    )
                     curves = link.fit(X, A_l, labelled).cv_curves_
                     each = [[c.roc_auc for c in curves], [c.pr_auc for c in curves]]
                     table.append(
-                        (lam1, lam2, beta, beta2, *np.mean(each, axis=1), *np.std(each, axis=1), link.threshold_)
+                        (
+                            lam1,
+                            lam2,
+                            beta,
+                            beta2,
+                            *np.mean(each, axis=1),
+                            *np.std(each, axis=1),
+                            link.threshold_,
+                        )
                     )
     return np.array(table)
 
@@ -293,25 +413,36 @@ def naive_search(model, X, A_l, labelled):
 def test_search_is_the_naive_one(criterion):
     X, A, labelled = network(1)
     A_l = block(A, labelled)
-    model = LinkPredictorCV(DIFFUSED, **GRIDS, criterion=criterion, cv=4, random_state=3).fit(X, A_l, labelled)
+    model = LinkPredictorCV(
+        DIFFUSED, **GRIDS, criterion=criterion, cv=4, random_state=3
+    ).fit(X, A_l, labelled)
     expected, results = naive_search(model, X, A_l, labelled), model.cv_results_
     for j, name in enumerate(["lam1", "lam2", "beta", "beta2"]):
         assert_array_equal(results[f"param_{name}"], expected[:, j])
-    for j, name in enumerate(["mean_test_roc_auc", "mean_test_pr_auc", "std_test_roc_auc", "std_test_pr_auc"]):
+    for j, name in enumerate(
+        ["mean_test_roc_auc", "mean_test_pr_auc", "std_test_roc_auc", "std_test_pr_auc"]
+    ):
         assert_allclose(results[name], expected[:, 4 + j], atol=1e-8)
     best = model.best_index_
-    means, (other,) = results[f"mean_test_{criterion}"], {"roc_auc", "pr_auc"} - {criterion}
+    means, (other,) = (
+        results[f"mean_test_{criterion}"],
+        {"roc_auc", "pr_auc"} - {criterion},
+    )
     equals = np.flatnonzero(means > means.max() - 1e-12)
     assert best == equals[results[f"mean_test_{other}"][equals].argmax()]
     assert_allclose(model.threshold_, expected[best, -1], atol=1e-8)
     plain = LinkPredictor(
-        clone(DIFFUSED).set_params(**{k: model.best_params_[k] for k in ("lam1", "lam2", "beta2")}),
+        clone(DIFFUSED).set_params(
+            **{k: model.best_params_[k] for k in ("lam1", "lam2", "beta2")}
+        ),
         beta=model.best_params_["beta"],
         cv=4,
         random_state=3,
     ).fit(X, A_l, labelled)
     assert_allclose(model.score_pairs(), plain.score_pairs(), atol=1e-8)
-    assert_allclose(model.score_pairs(X[:4] + 0.01), plain.score_pairs(X[:4] + 0.01), atol=1e-6)
+    assert_allclose(
+        model.score_pairs(X[:4] + 0.01), plain.score_pairs(X[:4] + 0.01), atol=1e-6
+    )
 
 
 def test_supervised_is_semi_supervised_without_smoothness():
@@ -326,7 +457,9 @@ def test_supervised_is_semi_supervised_without_smoothness():
     assert models[0].best_params_ == models[1].best_params_ == models[2].best_params_
     assert_allclose(models[0].score_pairs(X), models[2].score_pairs(X), atol=1e-10)
     semi = clone(DIFFUSED).set_params(lam1=models[0].best_params_["lam1"], lam2=0.0)
-    whole = LinkPredictor(semi, beta=models[0].best_params_["beta"], random_state=0).fit(X, A_l, labelled)
+    whole = LinkPredictor(
+        semi, beta=models[0].best_params_["beta"], random_state=0
+    ).fit(X, A_l, labelled)
     assert_allclose(whole.score_pairs(), models[0].score_pairs(), atol=1e-8)
 
 
@@ -335,7 +468,9 @@ def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monke
 
     made = []
     real = rkhs.SmoothedSpectrum
-    monkeypatch.setattr(rkhs, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args))
+    monkeypatch.setattr(
+        rkhs, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args)
+    )
     X, A, _ = network()
     draws = [np.random.default_rng(i).permutation(len(X))[:25] for i in range(3)]
     warm = LinkPredictorCV(clone(DIFFUSED), **GRIDS, warm_start=True, random_state=0)
@@ -343,13 +478,17 @@ def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monke
         warm.fit(X, block(A, labelled), labelled)
         assert len(made) == 2  # one for each beta2, once
     kept = len(made)
-    cold = LinkPredictorCV(clone(DIFFUSED), **GRIDS, random_state=0).fit(X, block(A, labelled), labelled)
+    cold = LinkPredictorCV(clone(DIFFUSED), **GRIDS, random_state=0).fit(
+        X, block(A, labelled), labelled
+    )
     assert_allclose(warm.score_pairs(), cold.score_pairs(), atol=1e-12)
     assert len(made) == kept + 2
     X[0] += 0.1  # in place: the same array, other inputs
     warm.fit(X, block(A, labelled), labelled)
     assert len(made) == kept + 4
-    warm.set_params(estimator__input_params={"sigma": 0.5}).fit(X, block(A, labelled), labelled)
+    warm.set_params(estimator__input_params={"sigma": 0.5}).fit(
+        X, block(A, labelled), labelled
+    )
     assert len(made) == kept + 6
     assert "_kept" not in pickle.loads(pickle.dumps(warm)).__dict__
 
@@ -371,7 +510,9 @@ def test_a_network_without_links_and_one_with_all(model):
         model.fit(X, np.zeros((25, 25)), labelled)
     assert model.threshold_ == np.inf and model.cv_curves_ == []
     assert not model.predict().any() and model.predict_graph().nnz == 0
-    assert_allclose(model.factor_ @ model.factor_.T, np.eye(25), atol=1e-12)  # the prior: no node is like another
+    assert_allclose(
+        model.factor_ @ model.factor_.T, np.eye(25), atol=1e-12
+    )  # the prior: no node is like another
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, 1 - np.eye(25), labelled)
@@ -386,21 +527,46 @@ def test_a_network_without_links_and_one_with_all(model):
 def test_grid_search_and_cross_validation_over_node_numbers():
     X, A, _ = network()
     model = LinkPredictor(OutputKernelRidge(lam1=0.1, **RBF), threshold=0.0, graph=A)
-    search = GridSearchCV(model, {"beta": [0.3, 2.0], "estimator__lam1": [0.01, 1.0]}, cv=3, error_score="raise")
+    search = GridSearchCV(
+        model,
+        {"beta": [0.3, 2.0], "estimator__lam1": [0.01, 1.0]},
+        cv=3,
+        error_score="raise",
+    )
     search.fit(X, np.arange(len(X)))
     train, test = next(iter(KFold(3).split(X)))
     best = search.best_estimator_
-    plain = clone(model).set_params(graph=None, **search.best_params_).fit(X[train], block(A, train))
-    scores = np.r_[plain.score_pairs(X[test], X[train]).ravel(), plain.score_pairs(X[test])[np.triu_indices(20, 1)]]
-    truth = np.r_[A[np.ix_(test, train)].ravel(), block(A, test)[np.triu_indices(20, 1)]]
+    plain = (
+        clone(model)
+        .set_params(graph=None, **search.best_params_)
+        .fit(X[train], block(A, train))
+    )
+    scores = np.r_[
+        plain.score_pairs(X[test], X[train]).ravel(),
+        plain.score_pairs(X[test])[np.triu_indices(20, 1)],
+    ]
+    truth = np.r_[
+        A[np.ix_(test, train)].ravel(), block(A, test)[np.triu_indices(20, 1)]
+    ]
     expected = roc_auc_score(truth, scores)
-    assert_allclose(cross_val_score(best, X, np.arange(len(X)), cv=[(train, test)]), [expected], atol=1e-12)
-    assert_allclose(plain.score(X[test], block(A, test)), plain.curves(X[test], block(A, test)).roc_auc)
+    assert_allclose(
+        cross_val_score(best, X, np.arange(len(X)), cv=[(train, test)]),
+        [expected],
+        atol=1e-12,
+    )
+    assert_allclose(
+        plain.score(X[test], block(A, test)),
+        plain.curves(X[test], block(A, test)).roc_auc,
+    )
 
 
 def test_pipeline_pickle_clone():
     X, A, labelled = network()
-    for model in (LinkPredictor(SEMI), LinkPredictorCV(SEMI, **GRIDS), LinkPredictor(ESTIMATORS[3])):
+    for model in (
+        LinkPredictor(SEMI),
+        LinkPredictorCV(SEMI, **GRIDS),
+        LinkPredictor(ESTIMATORS[3]),
+    ):
         model = clone(model).set_params(random_state=0)
         fitted = clone(model).fit(X, block(A, labelled), labelled)
         again = pickle.loads(pickle.dumps(fitted))
@@ -414,12 +580,19 @@ def test_prediction_changes_no_attribute():
     X, A, labelled = network()
     model = LinkPredictorCV(SEMI, **GRIDS).fit(X, block(A, labelled), labelled)
     before = pickle.dumps(model)
-    model.predict(), model.score_pairs(X[:3]), model.predict_graph(), model.curves(None, A), model.score(X, A)
+    (
+        model.predict(),
+        model.score_pairs(X[:3]),
+        model.predict_graph(),
+        model.curves(None, A),
+        model.score(X, A),
+    )
     assert pickle.dumps(model) == before
 
 
 class Grouped:
-    """For the checks, which pass a vector for y: nodes of one value are linked. And a row of answers for each query."""
+    """For the checks, which pass a vector for y: nodes of one value are linked. And
+    a row of answers for each query."""
 
     def fit(self, X, y):
         if y is None:
@@ -453,7 +626,9 @@ class GroupedPredictorCV(Grouped, LinkPredictorCV):
     pass
 
 
-@parametrize_with_checks([GroupedPredictor(), GroupedPredictorCV(lam1_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1])])
+@parametrize_with_checks(
+    [GroupedPredictor(), GroupedPredictorCV(lam1_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1])]
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -467,7 +642,10 @@ BAD = [
     (np.ones((25, 25)), r"diagonal .* entry \(0, 0\) is 1"),
     (np.eye(25) - np.ones((25, 25)), "must not be negative: the least is -1"),
     (np.full((25, 25), np.nan), "NaN"),
-    (np.ones((24, 24)) - np.eye(24), r"adjacency matrix of the 25 labelled nodes.* got shape \(24, 24\)"),
+    (
+        np.ones((24, 24)) - np.eye(24),
+        r"adjacency matrix of the 25 labelled nodes.* got shape \(24, 24\)",
+    ),
 ]
 
 
@@ -500,14 +678,23 @@ def test_bad_labelled_nodes(labelled, message):
         (LinkPredictor(beta=-1.0), "beta must be a number that is not negative"),
         (LinkPredictor(threshold="recall"), "'f1', 'balanced' or a number"),
         (LinkPredictor(threshold=True), "'f1', 'balanced' or a number"),
-        (LinkPredictor(cv=26), "cv must be from 2 to the number of labelled nodes, n_samples=25"),
+        (
+            LinkPredictor(cv=26),
+            "cv must be from 2 to the number of labelled nodes, n_samples=25",
+        ),
         (LinkPredictor(cv=1), "cv must be from 2"),
-        (LinkPredictorCV(OutputKernelExtraTrees()), "estimator must be a SemiSupervised"),
+        (
+            LinkPredictorCV(OutputKernelExtraTrees()),
+            "estimator must be a SemiSupervised",
+        ),
         (LinkPredictorCV(criterion="f1"), "criterion must be 'roc_auc' or 'pr_auc'"),
         (LinkPredictorCV(lam1_grid=[0.0]), "lam1"),
         (LinkPredictorCV(lam2_grid=[-1.0]), "lam2"),
         (LinkPredictorCV(beta_grid=[]), "beta_grid must not be empty"),
-        (LinkPredictorCV(beta_grid=[-1.0]), "beta must be a number that is not negative"),
+        (
+            LinkPredictorCV(beta_grid=[-1.0]),
+            "beta must be a number that is not negative",
+        ),
     ],
 )
 def test_bad_parameters(model, message):
@@ -519,7 +706,9 @@ def test_bad_parameters(model, message):
 def test_bad_curves():
     X, A, labelled = network()
     model = LinkPredictor(SEMI, threshold=0.0).fit(X, block(A, labelled), labelled)
-    with pytest.raises(ValueError, match=r"adjacency matrix of the 60 nodes: got shape \(25, 25\)"):
+    with pytest.raises(
+        ValueError, match=r"adjacency matrix of the 60 nodes: got shape \(25, 25\)"
+    ):
         model.curves(None, block(A, labelled))
     with pytest.raises(ValueError, match="both classes: got 0 links among"):
         model.curves(None, np.zeros((60, 60)))

@@ -28,14 +28,19 @@ def draw(n_classes, T=7, n=30, seed=0):
     "Random hypotheses that are right more often than not."
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n)
-    return np.where(rng.random((T, n)) < 0.5, y, rng.integers(n_classes, size=(T, n))), y
+    return np.where(
+        rng.random((T, n)) < 0.5, y, rng.integers(n_classes, size=(T, n))
+    ), y
 
 
 def slow_margins(H, y, weights):
     "eq-margin-classes, one example at a time."
     found = []
     for i, own in enumerate(y):
-        share = {c: sum(w for w, h in zip(weights, H[:, i]) if h == c) / sum(weights) for c in {*y, *H.ravel()}}
+        share = {
+            c: sum(w for w, h in zip(weights, H[:, i]) if h == c) / sum(weights)
+            for c in {*y, *H.ravel()}
+        }
         found.append(share.pop(own) - max(share.values()))
     return np.array(found)
 
@@ -73,7 +78,10 @@ def test_margins_of_a_fitted_ensemble(load, make):
     if predicted.dtype.kind != "U":
         predicted = model.classes_[predicted.astype(int)]
     assert_allclose(found, slow_margins(predicted, names[1::2], weights))
-    assert np.array_equal(found > 0, model.predict(X[1::2]) == names[1::2]) or (found == 0).any()
+    assert (
+        np.array_equal(found > 0, model.predict(X[1::2]) == names[1::2])
+        or (found == 0).any()
+    )
     strangers = margins(model, X[1::2], np.full(len(names[1::2]), "unknown"))
     assert (strangers < 0).all()  # a class that got no votes
 
@@ -87,10 +95,19 @@ def test_largest_margin_by_linprog(n_classes, seed):
     A = np.array([1.0 * (H[:, i] == y[i]) - (H[:, i] == c) for i, c in wrong])
     bounds = [(0, None)] * T + [(None, None)]
     one = np.r_[np.ones(T), 0.0][None]
-    best = linprog(np.r_[np.zeros(T), -1.0], np.c_[-A, np.ones(len(A))], np.zeros(len(A)), one, [1.0], bounds)
+    best = linprog(
+        np.r_[np.zeros(T), -1.0],
+        np.c_[-A, np.ones(len(A))],
+        np.zeros(len(A)),
+        one,
+        [1.0],
+        bounds,
+    )
     assert found.margin == pytest.approx(-best.fun, abs=1e-9)  # eq-margin-primal
     assert found.edge == pytest.approx(found.margin, abs=1e-9)  # eq-margin-dual: no gap
-    assert vote_margins(H, y, found.weights).min() == pytest.approx(found.margin, abs=1e-12)
+    assert vote_margins(H, y, found.weights).min() == pytest.approx(
+        found.margin, abs=1e-12
+    )
     assert found.weights.min() >= 0 and found.weights.sum() == pytest.approx(1.0)
     assert found.examples.min() >= 0 and found.examples.sum() == pytest.approx(1.0)
 
@@ -99,11 +116,21 @@ def test_largest_margin_by_linprog(n_classes, seed):
 def test_largest_margin_by_force(seed):
     H, y = draw(2, T=3, n=6, seed=seed)
     steps = 60
-    grid = np.array([(a, b, steps - a - b) for a, b in product(range(steps + 1), repeat=2) if a + b <= steps])
+    grid = np.array(
+        [
+            (a, b, steps - a - b)
+            for a, b in product(range(steps + 1), repeat=2)
+            if a + b <= steps
+        ]
+    )
     best = max(vote_margins(H, y, w).min() for w in grid)
     found = max_margin_weights(H, y).margin
     assert best - 1e-12 <= found <= best + 4 / steps
-    if found > 0:  # every distribution on the examples has a hypothesis with that edge: weak learnability
+    if (
+        found > 0
+        # every distribution on the examples has a hypothesis with that edge: weak
+        # learnability
+    ):
         d = np.random.default_rng(seed).dirichlet(np.ones(6), size=500)
         assert (d @ np.where(H == y, 1, -1).T).max(axis=1).min() >= found - 1e-12
 
@@ -123,8 +150,12 @@ def test_product_for_the_alphas_of_adaboost():
     eps = np.random.default_rng(0).uniform(0.05, 0.45, size=12)
     alphas, normalizers = 0.5 * np.log((1 - eps) / eps), 2 * np.sqrt(eps * (1 - eps))
     for theta in (-0.3, 0.0, 0.1, 0.5):
-        expected = np.prod(2 * np.sqrt(eps ** (1 - theta) * (1 - eps) ** (1 + theta)))  # eq-margin-epsilon
-        assert boosting_margin_bound(alphas, normalizers, theta) == pytest.approx(expected)
+        expected = np.prod(
+            2 * np.sqrt(eps ** (1 - theta) * (1 - eps) ** (1 + theta))
+        )  # eq-margin-epsilon
+        assert boosting_margin_bound(alphas, normalizers, theta) == pytest.approx(
+            expected
+        )
     assert boosting_margin_bound([1.0, 2.0], [0.5, 0.0]) == 0.0
 
 
@@ -140,7 +171,8 @@ def test_margin_bound_is_its_formula():
 
 
 def test_margin_bound_holds_where_the_truth_is_known():
-    "Eight hypotheses, the points of {0, 1, ..., 7} with known probabilities: no sample breaks the bound."
+    """Eight hypotheses, the points of {0, 1, ..., 7} with known probabilities: no
+    sample breaks the bound."""
     rng = np.random.default_rng(0)
     H, y = draw(2, T=8, n=8, seed=3)
     for _ in range(20):
@@ -148,7 +180,9 @@ def test_margin_bound_holds_where_the_truth_is_known():
         weights = max_margin_weights(H[:, drawn[:200]], y[drawn[:200]]).weights
         found = vote_margins(H, y, weights)
         for theta in (0.2, 0.5):
-            assert (found <= 0).mean() <= (found[drawn] <= theta).mean() + margin_bound(theta, 5000, 8)
+            assert (found <= 0).mean() <= (found[drawn] <= theta).mean() + margin_bound(
+                theta, 5000, 8
+            )
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -166,7 +200,12 @@ def test_kappa_is_cohens(n_classes):
 
 def test_perfect_trees_have_margin_one():
     X, y = load_breast_cancer(return_X_y=True)
-    trees = [DecisionTreeClassifier(max_features=3, splitter="random", random_state=s).fit(X, y) for s in range(9)]
+    trees = [
+        DecisionTreeClassifier(max_features=3, splitter="random", random_state=s).fit(
+            X, y
+        )
+        for s in range(9)
+    ]
     H = [tree.predict(X) for tree in trees]
     assert_allclose(vote_margins(H, y), np.ones(len(y)))
     assert max_margin_weights(H, y).margin == pytest.approx(1.0)

@@ -1,4 +1,5 @@
-"""Oracles of the theory of okbook.mkl: pairs, regularisers, duality; and every message."""
+"""Oracles of the theory of okbook.mkl: pairs, regularisers, duality; and every
+message."""
 
 import itertools
 import tracemalloc
@@ -30,11 +31,14 @@ TERMS = ["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"]
 
 
 def sample(n=30, p=6, classes=3, seed=0):
-    "Centred and scaled Gram matrices of single features of blobs, and the classes; some features are noise."
+    """Centred and scaled Gram matrices of single features of blobs, and the classes;
+    some features are noise."""
     X, y = make_blobs(n, p, centers=classes, cluster_std=3.0, random_state=seed)
     X[:, p // 2 :] = np.random.default_rng(seed).normal(size=(n, p - p // 2))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return np.array([standardize_gram(RBFKernel(sigma=1.0).gram(X[:, m])) for m in range(p)]), y
+    return np.array(
+        [standardize_gram(RBFKernel(sigma=1.0).gram(X[:, m])) for m in range(p)]
+    ), y
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +63,24 @@ def test_pairs_by_brute_force(p, dtype):
     y = np.array(list("abcabcabc"))
     problem = PairProblem(kernels, y, n_jobs=2)
     pairs = list(itertools.combinations_with_replacement(range(9), 2))
-    assert_array_equal(problem.Z, np.array([[K[i, j] for K in kernels] for i, j in pairs], dtype=np.float32))
+    assert_array_equal(
+        problem.Z,
+        np.array([[K[i, j] for K in kernels] for i, j in pairs], dtype=np.float32),
+    )
     assert_array_equal(problem.t, [1.0 if y[i] == y[j] else -1.0 for i, j in pairs])
     assert_array_equal(problem.t, pair_labels(y))
-    assert problem.Z.flags.c_contiguous and problem.Z.dtype == problem.t.dtype == problem.w.dtype == np.float32
+    assert (
+        problem.Z.flags.c_contiguous
+        and problem.Z.dtype == problem.t.dtype == problem.w.dtype == np.float32
+    )
     mu = rng.random(p)
-    hinges = [max(0.0, 1 - t * mu @ z) for t, z in zip(problem.t.astype(float), problem.Z.astype(float))]
-    assert_allclose(problem.loss(mu), np.mean(hinges), rtol=1e-6)  # eq-mkl-1: one over n (n + 1) / 2
+    hinges = [
+        max(0.0, 1 - t * mu @ z)
+        for t, z in zip(problem.t.astype(float), problem.Z.astype(float))
+    ]
+    assert_allclose(
+        problem.loss(mu), np.mean(hinges), rtol=1e-6
+    )  # eq-mkl-1: one over n (n + 1) / 2
     assert len(hinges) == 9 * 10 // 2
 
 
@@ -81,14 +96,19 @@ def test_sources_of_kernels(data):
 
 def test_order_of_kernels_and_of_examples(data):
     grams, y = data
-    order, rows = np.random.default_rng(0).permutation(len(grams)), np.random.default_rng(1).permutation(len(y))
+    order, rows = (
+        np.random.default_rng(0).permutation(len(grams)),
+        np.random.default_rng(1).permutation(len(y)),
+    )
     first = PairProblem(grams, y)
     other = PairProblem(grams[order][:, rows][:, :, rows], y[rows])
     mu = np.linspace(0.1, 1, len(grams))
     assert_allclose(other.loss(mu[order]), first.loss(mu), rtol=1e-6)
     assert_allclose(other.correlations_, first.correlations_[np.ix_(order, order)])
     for name in TERMS:
-        a, b = (make_regularizer(name, problem.correlations_) for problem in (first, other))
+        a, b = (
+            make_regularizer(name, problem.correlations_) for problem in (first, other)
+        )
         assert_allclose(b.value(mu[order]), a.value(mu))
         weights = solve_cvxpy(first, a, 0.1).mu
         assert_allclose(solve_cvxpy(other, b, 0.1).mu, weights[order], atol=2e-3)
@@ -105,7 +125,9 @@ def test_class_weights_and_resampling(data):
         assert problem.t.sum() == n_pairs % 2
         assert_array_equal(problem.Z, balanced.Z[problem.pairs])
         assert_allclose(problem.correlations_, balanced.correlations_)
-        assert_array_equal(problem.pairs, PairProblem(grams, y, n_pairs=n_pairs, random_state=3).pairs)
+        assert_array_equal(
+            problem.pairs, PairProblem(grams, y, n_pairs=n_pairs, random_state=3).pairs
+        )
     drawn = PairProblem(grams, y, n_pairs=100, random_state=3).pairs
     assert len(set(drawn)) == 100  # without replacement while they last
 
@@ -135,11 +157,19 @@ def test_standardised():
     assert_allclose(moments[1], size)
     assert_allclose(standardize_gram(K), center_gram(K) / size)
     assert_allclose(standardize_gram(K, moments), standardize_gram(K))
-    assert_allclose(standardize_gram(cross, moments), (new - train.mean(axis=0)) @ centred.T / size)
-    assert_allclose(standardize_gram(cross, gram_moments(K, center=False, scale=False)), cross)
-    assert_allclose(standardize_gram(cross, gram_moments(K, center=False)), cross / np.trace(K) * 20)
     assert_allclose(
-        standardize_gram(cross, gram_moments(K, scale=False)), (new - train.mean(axis=0)) @ centred.T, atol=1e-12
+        standardize_gram(cross, moments), (new - train.mean(axis=0)) @ centred.T / size
+    )
+    assert_allclose(
+        standardize_gram(cross, gram_moments(K, center=False, scale=False)), cross
+    )
+    assert_allclose(
+        standardize_gram(cross, gram_moments(K, center=False)), cross / np.trace(K) * 20
+    )
+    assert_allclose(
+        standardize_gram(cross, gram_moments(K, scale=False)),
+        (new - train.mean(axis=0)) @ centred.T,
+        atol=1e-12,
     )
     assert standardize_gram(K.astype(np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match="all training examples the same point"):
@@ -149,7 +179,9 @@ def test_standardised():
 def test_correlations_are_alignments(data):
     grams, y = data
     Q = kernel_correlations(grams)
-    assert_allclose(Q, [[centered_alignment(K, L) for L in grams] for K in grams], atol=1e-12)  # eq-pairs-q
+    assert_allclose(
+        Q, [[centered_alignment(K, L) for L in grams] for K in grams], atol=1e-12
+    )  # eq-pairs-q
     assert_allclose(PairProblem(grams, y).correlations_, Q, atol=1e-6)
     assert is_psd(Q) and Q.min() >= 0 and Q.max() == 1 and (Q.diagonal() == 1).all()
     scaled = grams * np.arange(1, 7)[:, None, None]
@@ -175,32 +207,56 @@ def test_the_four_terms():
     for name, value in expected.items():
         term = make_regularizer(name, Q)
         assert_allclose(term.value(mu), value)
-        steps = [(term.value(mu + h) - term.value(mu - h)) / 2e-6 for h in 1e-6 * np.eye(6)]
+        steps = [
+            (term.value(mu + h) - term.value(mu - h)) / 2e-6 for h in 1e-6 * np.eye(6)
+        ]
         assert_allclose(term.gradient(mu), steps, rtol=1e-6)
-    assert_allclose(make_regularizer("sparse-corr", Q, rho=0.2).value(mu), 0.2 * mu.sum() + 0.8 * mu @ Q @ mu)
+    assert_allclose(
+        make_regularizer("sparse-corr", Q, rho=0.2).value(mu),
+        0.2 * mu.sum() + 0.8 * mu @ Q @ mu,
+    )
     assert make_regularizer("l1", 6).value(mu) == make_regularizer("l1", Q).value(mu)
 
 
 @pytest.mark.parametrize("p", [1, 3, 10])
 def test_limits(p):
     mu, ones = np.random.default_rng(p).random(p), np.ones((p, p))
-    assert_allclose(make_regularizer("l2-corr", np.eye(p)).value(mu), make_regularizer("l2", p).value(mu))
-    assert_allclose(make_regularizer("l1-corr", np.eye(p)).value(mu), make_regularizer("l1", p).value(mu))
-    assert_allclose(make_regularizer("l2-corr", ones).value(mu), make_regularizer("l1", p).value(mu) ** 2)
-    assert_allclose(make_regularizer("l1-corr", ones).value(mu), np.sqrt(p) * make_regularizer("l1", p).value(mu))
+    assert_allclose(
+        make_regularizer("l2-corr", np.eye(p)).value(mu),
+        make_regularizer("l2", p).value(mu),
+    )
+    assert_allclose(
+        make_regularizer("l1-corr", np.eye(p)).value(mu),
+        make_regularizer("l1", p).value(mu),
+    )
+    assert_allclose(
+        make_regularizer("l2-corr", ones).value(mu),
+        make_regularizer("l1", p).value(mu) ** 2,
+    )
+    assert_allclose(
+        make_regularizer("l1-corr", ones).value(mu),
+        np.sqrt(p) * make_regularizer("l1", p).value(mu),
+    )
 
 
 @pytest.mark.parametrize("lam", [0.01, 0.1, 0.6])
 def test_square_of_l1_has_the_same_path(data, lam):
     problem = PairProblem(*data)
-    squared, plain = Regularizer(np.zeros(6), np.ones((6, 6))), make_regularizer("l1", 6)
+    squared, plain = (
+        Regularizer(np.zeros(6), np.ones((6, 6))),
+        make_regularizer("l1", 6),
+    )
     one = solve_cvxpy(problem, squared, lam)
     budget = one.mu.sum()
     other = solve_cvxpy(problem, plain, 2 * lam * budget)  # thm-pairs-path
-    assert_allclose(problem.objective(one.mu, plain, 2 * lam * budget), other.objective, rtol=1e-6)
+    assert_allclose(
+        problem.objective(one.mu, plain, 2 * lam * budget), other.objective, rtol=1e-6
+    )
     back = lam * budget / other.mu.sum()
     assert_allclose(
-        problem.objective(other.mu, squared, back), solve_cvxpy(problem, squared, back).objective, rtol=1e-6
+        problem.objective(other.mu, squared, back),
+        solve_cvxpy(problem, squared, back).objective,
+        rtol=1e-6,
     )
 
 
@@ -215,7 +271,9 @@ def test_latent_variables_may_be_negative():
 
 def test_negative_price_is_refused():
     b = np.r_[np.full(3, np.sqrt(0.91 / 3)), 0.3]
-    F = np.vstack([np.repeat(np.eye(4)[:3], 50, axis=0), np.tile(b, (20, 1)), np.eye(4)[3:]])
+    F = np.vstack(
+        [np.repeat(np.eye(4)[:3], 50, axis=0), np.tile(b, (20, 1)), np.eye(4)[3:]]
+    )
     assert root(F @ F.T).sum(axis=0)[-1] < -0.3
     with pytest.raises(ValueError, match="Kernel 170 has the price -0.3"):
         make_regularizer("l1-corr", F @ F.T)
@@ -229,10 +287,14 @@ def test_nonnegative_quadratic(p):
         B, b = rng.random((rank, p)), rng.normal(size=rank)
         A, u = B.T @ B, B.T @ b
         value = lambda x, A=A, u=u: 0.5 * x @ A @ x - u @ x
-        assert_allclose(value(nonnegative_quadratic(A, u)), value(nnls(B, b)[0]), atol=1e-9)
+        assert_allclose(
+            value(nonnegative_quadratic(A, u)), value(nnls(B, b)[0]), atol=1e-9
+        )
         u = rng.normal(size=p)  # not in the range of A
         x = nonnegative_quadratic(A, u)
-        assert x.min() >= 0 and (u - A @ x).max() <= 1e-7 and abs(x @ (u - A @ x)) <= 1e-6
+        assert (
+            x.min() >= 0 and (u - A @ x).max() <= 1e-7 and abs(x @ (u - A @ x)) <= 1e-6
+        )
         again = nonnegative_quadratic(A, u, start=rng.random(p))
         assert_allclose(value(again, A, u), value(x, A, u), atol=1e-7)
     twins = nonnegative_quadratic(np.ones((2, 2)), np.array([1.0, 2.0]))
@@ -267,21 +329,33 @@ def test_weak_duality(data, name):
     for lam in (1e-3, 0.05, 2.0):
         least = solve_cvxpy(problem, term, lam).objective
         for _ in range(10):
-            a, mu = problem.w * rng.random(problem.n_pairs) ** 3, rng.random(6) * (rng.random(6) < 0.6)
+            a, mu = (
+                problem.w * rng.random(problem.n_pairs) ** 3,
+                rng.random(6) * (rng.random(6) < 0.6),
+            )
             assert dual_value(problem, term, lam, a) <= least + 1e-6
-            assert duality_gap(problem, term, lam, mu) >= problem.objective(mu, term, lam) - least - 1e-6
-        assert_allclose(dual_value(problem, term, lam, 5 + problem.w), dual_value(problem, term, lam, problem.w))
+            assert (
+                duality_gap(problem, term, lam, mu)
+                >= problem.objective(mu, term, lam) - least - 1e-6
+            )
+        assert_allclose(
+            dual_value(problem, term, lam, 5 + problem.w),
+            dual_value(problem, term, lam, problem.w),
+        )
 
 
 def test_dual_of_l1_is_a_linear_program(data):
-    "The greatest sum of stakes whose pull no kernel's price falls short of: eq-pairs-duals."
+    """The greatest sum of stakes whose pull no kernel's price falls short of:
+    eq-pairs-duals."""
     problem = PairProblem(*data)
     for name in ("l1", "l1-corr"):
         term = make_regularizer(name, problem.correlations_)
         solved = solve_cvxpy(problem, term, 0.1)
         pulls = (problem.Z * problem.t[:, None]).T.astype(float)
         box = [(0, w) for w in problem.w.astype(float)]
-        program = linprog(-np.ones(problem.n_pairs), A_ub=pulls, b_ub=0.05 * term.linear, bounds=box)
+        program = linprog(
+            -np.ones(problem.n_pairs), A_ub=pulls, b_ub=0.05 * term.linear, bounds=box
+        )
         assert_allclose(-program.fun, solved.objective, rtol=1e-6)
 
 
@@ -293,7 +367,10 @@ def test_conjugate_is_the_supremum(data):
         v = 0.3 * rng.normal(size=6)
         v *= term.scale_dual(v, 0.2)
         value, mu = term.conjugate(v, 0.2)
-        tried = [v @ x - 0.1 * term.value(x) for x in rng.exponential(size=(200, 6)) * rng.random((200, 1))]
+        tried = [
+            v @ x - 0.1 * term.value(x)
+            for x in rng.exponential(size=(200, 6)) * rng.random((200, 1))
+        ]
         assert value >= max(0, *tried) - 1e-12
         assert_allclose(v @ mu - 0.1 * term.value(mu), value, atol=1e-12)
     assert make_regularizer("l1", 6).conjugate(np.ones(6), 1.0)[0] == np.inf
@@ -309,7 +386,9 @@ def test_lam_max(data, name, class_weight):
     term = make_regularizer(name, problem.correlations_)
     top = lam_max(problem, term)
     zero = np.zeros(6)
-    assert duality_gap(problem, term, 1.0001 * top, zero) <= 1e-6  # certified, without a solver: prop-pairs-lammax
+    assert (
+        duality_gap(problem, term, 1.0001 * top, zero) <= 1e-6
+    )  # certified, without a solver: prop-pairs-lammax
     assert duality_gap(problem, term, 0.9 * top, zero) > 1e-3
     assert not solve_cvxpy(problem, term, 1.01 * top).mu.any()
     assert solve_cvxpy(problem, term, 0.98 * top).mu.any()
@@ -318,12 +397,16 @@ def test_lam_max(data, name, class_weight):
 def test_lam_max_of_curved_terms(data):
     grams, y = data
     problem = PairProblem(grams, y)
-    assert problem.pull(problem.w).min() > 0  # centred kernels, equal weights: prop-pairs-lammax
+    assert (
+        problem.pull(problem.w).min() > 0
+    )  # centred kernels, equal weights: prop-pairs-lammax
     for name in ("l2", "l2-corr"):
         term = make_regularizer(name, problem.correlations_)
         assert lam_max(problem, term) == np.inf
         assert solve_cvxpy(problem, term, 1e3).mu.max() > 0
-    constant = PairProblem(np.ones((2, 30, 30)), y)  # pairs of different classes outweigh those of one
+    constant = PairProblem(
+        np.ones((2, 30, 30)), y
+    )  # pairs of different classes outweigh those of one
     assert constant.pull(constant.w).max() < 0
     for name in ("l2", "l1"):
         term = make_regularizer(name, 2)
@@ -353,7 +436,11 @@ def test_equal_kernels(data):
     moved = np.r_[shared[0] + shared[-1], shared[1:-1], 0]
     for name in ("l1", "l2-corr", "l1-corr"):
         term = make_regularizer(name, problem.correlations_)
-        assert_allclose(problem.objective(moved, term, 0.1), problem.objective(shared, term, 0.1), rtol=1e-5)
+        assert_allclose(
+            problem.objective(moved, term, 0.1),
+            problem.objective(shared, term, 0.1),
+            rtol=1e-5,
+        )
 
 
 @pytest.mark.parametrize("lam", [0.01, 0.1, 1.0])
@@ -361,7 +448,10 @@ def test_grouping_bound(lam):
     grams, y = sample(p=8)
     grams = grams / np.linalg.norm(grams, axis=(1, 2), keepdims=True) * len(y)
     problem = PairProblem(grams, y)
-    mu, Q = solve_cvxpy(problem, make_regularizer("l2", 8), lam).mu, problem.correlations_
+    mu, Q = (
+        solve_cvxpy(problem, make_regularizer("l2", 8), lam).mu,
+        problem.correlations_,
+    )
     gaps = np.abs(np.subtract.outer(mu, mu))
     bound = len(y) / lam * np.sqrt(2 * (1 - Q) / problem.n_pairs)
     assert (gaps <= bound + 1e-6).all()  # prop-pairs-group, part 1
@@ -369,11 +459,15 @@ def test_grouping_bound(lam):
 
 def test_rivals():
     for rho, v2 in itertools.product((0.0, 0.5, 0.9), (0.3, 0.7, 0.95)):
-        mu = make_regularizer("l2-corr", np.array([[1, rho], [rho, 1]])).conjugate(np.array([1, v2]), 2.0)[1]
+        mu = make_regularizer("l2-corr", np.array([[1, rho], [rho, 1]])).conjugate(
+            np.array([1, v2]), 2.0
+        )[1]
         if v2 <= rho:
             assert_allclose(mu, [0.5, 0])
         else:
-            assert_allclose(mu[0] - mu[1], (1 - v2) / (2 * (1 - rho)))  # eq-pairs-rivals
+            assert_allclose(
+                mu[0] - mu[1], (1 - v2) / (2 * (1 - rho))
+            )  # eq-pairs-rivals
 
 
 # Bad input
@@ -382,11 +476,23 @@ def test_rivals():
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda K, y: ([K[0], K[1][:-1, :-1]], y), r"kernels\[1\] must have a row and a column for each of the 30"),
-        (lambda K, y: ([K[0], K[1][:-1]], y), r"kernels\[1\] must be square.*\(29, 30\)"),
+        (
+            lambda K, y: ([K[0], K[1][:-1, :-1]], y),
+            r"kernels\[1\] must have a row and a column for each of the 30",
+        ),
+        (
+            lambda K, y: ([K[0], K[1][:-1]], y),
+            r"kernels\[1\] must be square.*\(29, 30\)",
+        ),
         (lambda K, y: ([K[0], np.triu(K[1])], y), r"kernels\[1\] must be symmetric"),
-        (lambda K, y: ([K[0], -K[1]], y), r"kernels\[1\] must be positive semi-definite"),
-        (lambda K, y: ([K[0], np.where(K[1] > 1, np.nan, K[1])], y), r"kernels\[1\] contains NaN"),
+        (
+            lambda K, y: ([K[0], -K[1]], y),
+            r"kernels\[1\] must be positive semi-definite",
+        ),
+        (
+            lambda K, y: ([K[0], np.where(K[1] > 1, np.nan, K[1])], y),
+            r"kernels\[1\] contains NaN",
+        ),
         (lambda K, y: ([K[0], 0 * K[1]], y), r"kernels\[1\] is zero"),
         (lambda K, y: (K, y[:-1]), "each of the 29 labels"),
         (lambda K, y: (K, 0 * y), r"one class, \[0\]"),
@@ -403,18 +509,29 @@ def test_bad_kernels_and_labels(data, change, message):
 
 def test_bad_parameters(data):
     grams, y = data
-    for count, message in ((5, "more kernels than n_kernels=5"), (7, "There are 6 kernels, and n_kernels=7")):
+    for count, message in (
+        (5, "more kernels than n_kernels=5"),
+        (7, "There are 6 kernels, and n_kernels=7"),
+    ):
         with pytest.raises(ValueError, match=message):
             PairProblem(iter(grams), y, n_kernels=count)
-    with pytest.raises(ValueError, match="class_weight must be None or 'balanced': got 'even'"):
+    with pytest.raises(
+        ValueError, match="class_weight must be None or 'balanced': got 'even'"
+    ):
         PairProblem(grams, y, class_weight="even")
     for n_pairs in (1, 2.5):
-        with pytest.raises(ValueError, match="n_pairs must be an integer of at least 2"):
+        with pytest.raises(
+            ValueError, match="n_pairs must be an integer of at least 2"
+        ):
             PairProblem(grams, y, n_pairs=n_pairs)
     problem, term = PairProblem(grams, y), make_regularizer("l2", 6)
     for lam in (0, -1.0, np.inf, np.nan, "small"):
         for function in (solve_cvxpy, dual_value, selection_reasons):
-            rest = {solve_cvxpy: (), dual_value: (problem.w,), selection_reasons: (np.zeros(6), problem.w)}[function]
+            rest = {
+                solve_cvxpy: (),
+                dual_value: (problem.w,),
+                selection_reasons: (np.zeros(6), problem.w),
+            }[function]
             with pytest.raises(ValueError, match="lam must be a positive number"):
                 function(problem, term, lam, *rest)
 
@@ -424,9 +541,13 @@ def test_bad_regularizers():
         make_regularizer("l3", 4)
     with pytest.raises(ValueError, match="rho must be between 0 and 1: got 2"):
         make_regularizer("sparse-corr", np.eye(2), rho=2)
-    with pytest.raises(ValueError, match="l2-corr needs the correlations of the kernels: got Q=4"):
+    with pytest.raises(
+        ValueError, match="l2-corr needs the correlations of the kernels: got Q=4"
+    ):
         make_regularizer("l2-corr", 4)
-    with pytest.raises(ValueError, match=r"as long as quadratic: got shapes \(2,\) and \(3, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"as long as quadratic: got shapes \(2,\) and \(3, 3\)"
+    ):
         Regularizer([1.0, 1.0], np.eye(3))
     with pytest.raises(ValueError, match="quadratic must be positive semi-definite"):
         Regularizer([1.0, 1.0], [[1.0, 2.0], [2.0, 1.0]])

@@ -1,4 +1,5 @@
-"""Machines on learnt kernels: scikit-learn's checks, three forms of kernels, oracles of the weights, every message."""
+"""Machines on learnt kernels: scikit-learn's checks, three forms of kernels, oracles
+of the weights, every message."""
 
 import pickle
 import warnings
@@ -15,7 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook.core import FunctionKernel, GramKernel, LinearKernel, RBFKernel, centered_alignment
+from okbook.core import (
+    FunctionKernel,
+    GramKernel,
+    LinearKernel,
+    RBFKernel,
+    centered_alignment,
+)
 from okbook.mkl import (
     AlignmentMKL,
     BestKernel,
@@ -50,7 +57,9 @@ def iris():
 
 def stack_of(A, B):
     "The kernels of BLOCKS as a stack, a row an example of A."
-    grams = [RBFKernel(sigma=1.0).gram(A[:, [m]], B[:, [m]]) for m in range(4)] + [A @ B.T]
+    grams = [RBFKernel(sigma=1.0).gram(A[:, [m]], B[:, [m]]) for m in range(4)] + [
+        A @ B.T
+    ]
     return np.stack(grams, axis=1)
 
 
@@ -61,28 +70,39 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.mark.parametrize("machine", MACHINES, ids=repr)
 def test_three_forms_of_kernels_are_one(iris, machine):
-    "Functions on columns, a stack of Gram matrices, and kernels that look numbers up: one machine."
+    """Functions on columns, a stack of Gram matrices, and kernels that look numbers
+    up: one machine."""
     X, y, X_new, _ = iris
     by_blocks = clone(machine).set_params(kernels=BLOCKS).fit(X, y)
     by_stack = clone(machine).set_params(kernels="precomputed").fit(stack_of(X, X), y)
-    assert_allclose(by_blocks.weights_, by_stack.weights_, atol=1e-3 * by_stack.weights_.max())
+    assert_allclose(
+        by_blocks.weights_, by_stack.weights_, atol=1e-3 * by_stack.weights_.max()
+    )
     assert by_blocks.C_ == by_stack.C_
     both = (by_blocks.predict(X_new), by_stack.predict(stack_of(X_new, X)))
     assert np.mean(both[0] == both[1]) >= 0.98
     everything = np.concatenate([X, X_new])
-    tables = [GramKernel(K) for K in np.swapaxes(stack_of(everything, everything), 0, 1)]
+    tables = [
+        GramKernel(K) for K in np.swapaxes(stack_of(everything, everything), 0, 1)
+    ]
     looked_up = clone(machine).set_params(kernels=tables).fit(np.arange(len(X)), y)
-    assert_allclose(looked_up.weights_, by_stack.weights_, atol=1e-3 * by_stack.weights_.max())
+    assert_allclose(
+        looked_up.weights_, by_stack.weights_, atol=1e-3 * by_stack.weights_.max()
+    )
     assert np.mean(looked_up.predict(len(X) + np.arange(len(X_new))) == both[1]) >= 0.98
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=repr)
 def test_the_second_stage(iris, machine):
-    "eq-mkl-2: SVC on the sum with weights that add up to one, of centred and scaled Gram matrices."
+    """eq-mkl-2: SVC on the sum with weights that add up to one, of centred and
+    scaled Gram matrices."""
     X, y, X_new, _ = iris
     fitted = clone(machine).set_params(kernels=BLOCKS).fit(X, y)
     shares = fitted.weights_ / fitted.weights_.sum()
-    K = sum(s * standardize_gram(G) for s, G in zip(shares, np.swapaxes(stack_of(X, X), 0, 1)))
+    K = sum(
+        s * standardize_gram(G)
+        for s, G in zip(shares, np.swapaxes(stack_of(X, X), 0, 1))
+    )
     assert np.trace(K) / len(K) == pytest.approx(1.0)
     assert_allclose(fitted.cross_gram(X), K, atol=1e-5)
     svm = SVC(C=fitted.C_, kernel="precomputed").fit(K, y)
@@ -99,7 +119,9 @@ def test_the_first_stage(iris, name):
     fitted = TwoStageMKLClassifier(BLOCKS, C=1, tol=1e-4, **options).fit(X, y)
     grams = [standardize_gram(G) for G in np.swapaxes(stack_of(X, X), 0, 1)]
     problem = PairProblem(grams, y)
-    exact = solve_cvxpy(problem, make_regularizer(name, problem.correlations_, 0.3), 0.02)
+    exact = solve_cvxpy(
+        problem, make_regularizer(name, problem.correlations_, 0.3), 0.02
+    )
     assert 0 <= fitted.gap_ <= 1e-4 and fitted.lam_ == 0.02
     assert_allclose(fitted.objective_, exact.objective, rtol=2e-4)
     alone = TwoStageMKL(BLOCKS, tol=1e-4, **options).fit(X, y)
@@ -110,12 +132,16 @@ def test_cross_validation_by_hand(iris):
     "A fold begins at the beginning; ties go to the largest lam and the smallest C."
     X, y, _, _ = iris
     lams, grid = [0.3, 0.03, 0.003], [0.1, 1.0, 10.0]
-    fitted = TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=lams, C=grid, cv=4).fit(X, y)
+    fitted = TwoStageMKLClassifier(
+        BLOCKS, regularizer="l1", lam=lams, C=grid, cv=4
+    ).fit(X, y)
     scores = np.zeros((3, 3))
     for train, held in StratifiedKFold(4).split(X, y):
         for a, lam in enumerate(lams):
             for b, C in enumerate(grid):
-                one = TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=lam, C=C).fit(X[train], y[train])
+                one = TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=lam, C=C).fit(
+                    X[train], y[train]
+                )
                 scores[a, b] += one.score(X[held], y[held]) / 4
     assert_allclose(fitted.scores_, scores, atol=0.03)
     best = np.unravel_index(fitted.scores_.argmax(), (3, 3))
@@ -128,20 +154,32 @@ def test_best_kernel_is_a_grid_search(iris):
     fitted = BestKernel(BLOCKS, C=(1, 10)).fit(X, y)
     for m, block in enumerate(BLOCKS):
         search = GridSearchCV(UniformMKL([block]), {"C": [1, 10]}, cv=3).fit(X, y)
-        assert_allclose(search.cv_results_["mean_test_score"], fitted.scores_[m], atol=1e-9)
-    assert fitted.kernel_ == fitted.scores_.max(axis=1).argmax() == fitted.weights_.argmax()
+        assert_allclose(
+            search.cv_results_["mean_test_score"], fitted.scores_[m], atol=1e-9
+        )
+    assert (
+        fitted.kernel_
+        == fitted.scores_.max(axis=1).argmax()
+        == fitted.weights_.argmax()
+    )
     assert fitted.weights_.sum() == 1
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_alignment_by_cvxpy(seed):
-    "thm-mklmach-alignment: least squares on pairs, and no combination is better aligned."
+    """thm-mklmach-alignment: least squares on pairs, and no combination is better
+    aligned."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2 + seed % 2, 25)
-    kernels = [standardize_gram(B @ B.T) for B in rng.normal(size=(6, 25, 5)) + 0.7 * y[None, :, None]]
+    kernels = [
+        standardize_gram(B @ B.T)
+        for B in rng.normal(size=(6, 25, 5)) + 0.7 * y[None, :, None]
+    ]
     T = np.where(np.equal.outer(y, y), 1.0, -1.0)
     v = cp.Variable(6, nonneg=True)
-    cp.Problem(cp.Minimize(cp.sum_squares(np.reshape(kernels, (6, -1)).T @ v - T.ravel()))).solve(solver="CLARABEL")
+    cp.Problem(
+        cp.Minimize(cp.sum_squares(np.reshape(kernels, (6, -1)).T @ v - T.ravel()))
+    ).solve(solver="CLARABEL")
     joint = alignment_weights(kernels, y)
     assert_allclose(joint, v.value / np.linalg.norm(v.value), atol=1e-5)
 
@@ -150,23 +188,33 @@ def test_alignment_by_cvxpy(seed):
 
     assert all(cosine(rng.uniform(size=6)) <= cosine(joint) + 1e-12 for _ in range(50))
     alone = [max(0.0, centered_alignment(K, T)) for K in kernels]
-    assert_allclose(alignment_weights(kernels, y, "independent"), alone / np.linalg.norm(alone), atol=1e-9)
+    assert_allclose(
+        alignment_weights(kernels, y, "independent"),
+        alone / np.linalg.norm(alone),
+        atol=1e-9,
+    )
     copies = alignment_weights([*kernels, kernels[0]], y)
     assert_allclose(
-        np.tensordot(copies, [*kernels, kernels[0]], 1) / np.linalg.norm(copies[:6] + np.r_[copies[6], np.zeros(5)]),
+        np.tensordot(copies, [*kernels, kernels[0]], 1)
+        / np.linalg.norm(copies[:6] + np.r_[copies[6], np.zeros(5)]),
         np.tensordot(joint, kernels, 1),
         atol=1e-6,
     )
 
 
 def test_copies_do_not_move_fee_and_surcharge(iris):
-    "thm-mklmach-beyond: the sum of the copies' weights is that of the one; l2 does not have this."
+    """thm-mklmach-beyond: the sum of the copies' weights is that of the one; l2 does
+    not have this."""
     X, y, _, _ = iris
     moved = {}
     for name in ("sparse-corr", "l2"):
         options = {"regularizer": name, "lam": 0.05, "C": 1, "tol": 1e-6}
         once = TwoStageMKLClassifier(BLOCKS, **options).fit(X, y).weights_
-        many = TwoStageMKLClassifier([BLOCKS[3]] * 6 + BLOCKS, **options).fit(X, y).weights_
+        many = (
+            TwoStageMKLClassifier([BLOCKS[3]] * 6 + BLOCKS, **options)
+            .fit(X, y)
+            .weights_
+        )
         together = many[6:] + np.r_[0, 0, 0, many[:6].sum(), 0]
         moved[name] = np.abs(together - once).max() / once.max()
     assert moved["sparse-corr"] < 0.02 < 0.1 < moved["l2"]
@@ -174,11 +222,20 @@ def test_copies_do_not_move_fee_and_surcharge(iris):
 
 def test_pipeline_grid_search_and_other_scores(iris):
     X, y, X_new, y_new = iris
-    pipe = make_pipeline(StandardScaler(), TwoStageMKLClassifier(BLOCKS, lam=0.01, C=1, scoring="f1_macro"))
-    search = GridSearchCV(pipe, {"twostagemklclassifier__regularizer": ["l1", "sparse-corr"]}, cv=2).fit(X, y)
+    pipe = make_pipeline(
+        StandardScaler(),
+        TwoStageMKLClassifier(BLOCKS, lam=0.01, C=1, scoring="f1_macro"),
+    )
+    search = GridSearchCV(
+        pipe, {"twostagemklclassifier__regularizer": ["l1", "sparse-corr"]}, cv=2
+    ).fit(X, y)
     assert search.score(X_new, y_new) > 0.8
     balanced = TwoStageMKLClassifier(
-        BLOCKS, pair_weight="balanced", n_pairs=200, random_state=0, class_weight="balanced"
+        BLOCKS,
+        pair_weight="balanced",
+        n_pairs=200,
+        random_state=0,
+        class_weight="balanced",
     )
     assert balanced.fit(X, y).score(X_new, y_new) > 0.8
 
@@ -200,24 +257,38 @@ def test_small_classes():
 
 
 def test_all_weights_zero(iris):
-    "Legitimate for a large lam: returned, with a warning that says which lam would admit a kernel."
+    """Legitimate for a large lam: returned, with a warning that says which lam would
+    admit a kernel."""
     X, y, X_new, _ = iris
     grams = [standardize_gram(G) for G in np.swapaxes(stack_of(X, X), 0, 1)]
     problem = PairProblem(grams, y)
     limit = lam_max(problem, make_regularizer("l1", 5))
-    with pytest.warns(UserWarning, match=f"all weights are zero.*lam below lam_max={limit:.3g}"):
-        fitted = TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=1.01 * limit, C=1).fit(X, y)
+    with pytest.warns(
+        UserWarning, match=f"all weights are zero.*lam below lam_max={limit:.3g}"
+    ):
+        fitted = TwoStageMKLClassifier(
+            BLOCKS, regularizer="l1", lam=1.01 * limit, C=1
+        ).fit(X, y)
     assert not fitted.weights_.any() and len(np.unique(fitted.predict(X_new))) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=0.9 * limit, C=1).fit(X, y).weights_.any()
+        assert (
+            TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=0.9 * limit, C=1)
+            .fit(X, y)
+            .weights_.any()
+        )
     with pytest.warns(UserWarning, match="No kernel has a positive alignment"):
         T = np.where(np.equal.outer(y, y), 1.0, -1.0)
         against = 1.01 * np.linalg.eigvalsh(T)[-1] * np.eye(50) - T
-        AlignmentMKL("precomputed", C=1, center=False).fit(np.stack([against, against], axis=1), y)
+        AlignmentMKL("precomputed", C=1, center=False).fit(
+            np.stack([against, against], axis=1), y
+        )
 
 
-@pytest.mark.parametrize("machine", [UniformMKL(C=1), BestKernel(C=1), AlignmentMKL(C=1), TwoStageMKLClassifier(C=1)])
+@pytest.mark.parametrize(
+    "machine",
+    [UniformMKL(C=1), BestKernel(C=1), AlignmentMKL(C=1), TwoStageMKLClassifier(C=1)],
+)
 def test_bad_input(iris, machine):
     X, y, X_new, _ = iris
     with pytest.raises(ValueError, match="one class"):
@@ -250,7 +321,9 @@ def test_bad_input(iris, machine):
     with pytest.raises(ValueError, match="5 kernels with 50 training examples"):
         fitted.predict(stack_of(X_new, X)[:, :4])
     with pytest.raises(ValueError, match="features"):
-        clone(machine).set_params(kernels=[LinearKernel(), RBFKernel()]).fit(X, y).predict(X_new[:, :3])
+        clone(machine).set_params(kernels=[LinearKernel(), RBFKernel()]).fit(
+            X, y
+        ).predict(X_new[:, :3])
 
 
 def test_bad_parameters(iris):

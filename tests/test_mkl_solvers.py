@@ -1,4 +1,5 @@
-"""Solvers of okbook.mkl: cvxpy as oracle, certificates, symmetries, random problems; the estimator and its messages."""
+"""Solvers of okbook.mkl: cvxpy as oracle, certificates, symmetries, random problems;
+the estimator and its messages."""
 
 import pickle
 import warnings
@@ -42,7 +43,10 @@ def stack(seed, n=14, p=4, twins=False):
     rng = np.random.default_rng(seed)
     y = np.r_[0, 0, 1, 1, rng.integers(0, 2, n - 4)]
     X = rng.normal(size=(n, p)) + y[:, None] * rng.random(p)
-    kernels = [standardize_gram(RBFKernel(gamma=10.0 ** rng.uniform(-2, 1)).gram(X[:, m])) for m in range(p)]
+    kernels = [
+        standardize_gram(RBFKernel(gamma=10.0 ** rng.uniform(-2, 1)).gram(X[:, m]))
+        for m in range(p)
+    ]
     return np.array(kernels[:-1] + kernels[:1] if twins else kernels), y
 
 
@@ -61,9 +65,11 @@ def iris(half=slice(None, None, 2)):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("lam", [0.5, 0.02, 1e-4])
 def test_agrees_with_cvxpy_within_the_certificates(seed, lam):
-    "eq-mkl-1: objective, bound and stakes; random kernels, two of them equal in half of the problems."
+    """eq-mkl-1: objective, bound and stakes; random kernels, two of them equal in
+    half of the problems."""
     problem = PairProblem(
-        *stack(seed, n=10 + seed, p=2 + seed, twins=seed % 2), class_weight=(None, "balanced")[seed % 2]
+        *stack(seed, n=10 + seed, p=2 + seed, twins=seed % 2),
+        class_weight=(None, "balanced")[seed % 2],
     )
     for name in NAMES:
         term = term_of(problem, name)
@@ -73,24 +79,37 @@ def test_agrees_with_cvxpy_within_the_certificates(seed, lam):
             assert 0.0 <= found.gap <= tol and (found.mu >= 0.0).all()
             assert found.dual <= exact.objective * (1 + 1e-6)  # a bound is a bound
             assert found.objective <= exact.objective * (1 + tol + 1e-6)
-            assert_allclose(found.objective, problem.objective(found.mu, term, lam), rtol=1e-6)
-            assert_allclose(dual_value(problem, term, lam, found.a), found.dual, rtol=2e-4, atol=1e-6)
+            assert_allclose(
+                found.objective, problem.objective(found.mu, term, lam), rtol=1e-6
+            )
+            assert_allclose(
+                dual_value(problem, term, lam, found.a),
+                found.dual,
+                rtol=2e-4,
+                atol=1e-6,
+            )
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_gap_is_never_negative_on_the_way(seed):
-    "thm-mklsolve-debts: each point proves a gap that holds; the best of them only gets better."
+    """thm-mklsolve-debts: each point proves a gap that holds; the best of them only
+    gets better."""
     problem = PairProblem(*stack(seed, n=20, p=6))
     for name in NAMES:
-        trace = solve_certified(problem, term_of(problem, name), 10.0 ** -(seed + 1), tol=1e-5).trace
+        trace = solve_certified(
+            problem, term_of(problem, name), 10.0 ** -(seed + 1), tol=1e-5
+        ).trace
         assert (
-            (trace[:, 1] >= -1e-12).all() and (np.diff(trace[:, 1]) <= 1e-12).all() and (np.diff(trace[:, 0]) > 0).all()
+            (trace[:, 1] >= -1e-12).all()
+            and (np.diff(trace[:, 1]) <= 1e-12).all()
+            and (np.diff(trace[:, 0]) > 0).all()
         )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_order_and_scale_of_kernels(name):
-    "Weights follow the order of kernels; a common scale s moves to lam: s^2 for quadratic terms, s for linear ones."
+    """Weights follow the order of kernels; a common scale s moves to lam: s^2 for
+    quadratic terms, s for linear ones."""
     kernels, y = stack(3, n=16, p=5)
     problem = PairProblem(kernels, y)
     term, order = term_of(problem, name), np.array([3, 0, 4, 1, 2])
@@ -101,7 +120,11 @@ def test_order_and_scale_of_kernels(name):
     if name != "sparse-corr":  # a mixture has no scale of its own
         larger = PairProblem(2.0 * kernels, y)
         lam = 0.02 * (4.0 if term.curved.all() else 2.0)
-        assert_allclose(2.0 * solve_certified(larger, term, lam, tol=1e-8).mu, mu, atol=1e-3 * mu.max())
+        assert_allclose(
+            2.0 * solve_certified(larger, term, lam, tol=1e-8).mu,
+            mu,
+            atol=1e-3 * mu.max(),
+        )
 
 
 def test_one_kernel_in_other_units():
@@ -109,8 +132,15 @@ def test_one_kernel_in_other_units():
     kernels, y = stack(5, n=16, p=4)
     scaled = kernels * np.array([1.0, 3.0, 1.0, 0.5])[:, None, None]
     prices = np.array([1.0, 3.0, 1.0, 0.5])
-    one = solve_certified(PairProblem(kernels, y), Regularizer(np.ones(4), np.zeros((4, 4))), 0.02, tol=1e-8)
-    other = solve_certified(PairProblem(scaled, y), Regularizer(prices, np.zeros((4, 4))), 0.02, tol=1e-8)
+    one = solve_certified(
+        PairProblem(kernels, y),
+        Regularizer(np.ones(4), np.zeros((4, 4))),
+        0.02,
+        tol=1e-8,
+    )
+    other = solve_certified(
+        PairProblem(scaled, y), Regularizer(prices, np.zeros((4, 4))), 0.02, tol=1e-8
+    )
     assert_allclose(other.objective, one.objective, rtol=1e-6)
     assert_allclose(other.mu * prices, one.mu, atol=1e-3 * one.mu.max())
 
@@ -120,12 +150,17 @@ def many(n=270, p=5, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     X = rng.normal(size=(n, p)) + 0.5 * y[:, None] * (np.arange(p) < 2)
-    return PairProblem([standardize_gram(RBFKernel(sigma=1.0).gram(X[:, m])) for m in range(p)], y, check_psd=False)
+    return PairProblem(
+        [standardize_gram(RBFKernel(sigma=1.0).gram(X[:, m])) for m in range(p)],
+        y,
+        check_psd=False,
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rough_start_and_threads(name):
-    "The rough start changes the cost and not the answer; threads change nothing but rounding."
+    """The rough start changes the cost and not the answer; threads change nothing
+    but rounding."""
     problem = many()
     assert problem.n_pairs > 2**15
     term = term_of(problem, name)
@@ -133,7 +168,10 @@ def test_rough_start_and_threads(name):
     warm = solve_certified(problem, term, 0.01, mu0=found.mu)
     cold = solve_certified(problem, term, 0.01, mu0=np.full(5, 0.1))
     for other in (warm, cold):
-        assert abs(other.objective - found.objective) <= 1e-3 * found.objective and other.gap <= 1e-3
+        assert (
+            abs(other.objective - found.objective) <= 1e-3 * found.objective
+            and other.gap <= 1e-3
+        )
     problem.n_jobs = 2
     threads = solve_certified(problem, term, 0.01)
     assert_allclose(threads.mu, found.mu, rtol=1e-6, atol=1e-9)
@@ -160,14 +198,20 @@ def test_zero_is_the_optimum_from_lam_max_on():
     for name in ("l1", "l1-corr", "sparse-corr"):
         term = term_of(problem, name)
         top = lam_max(problem, term)
-        above, below = (solve_certified(problem, term, top * factor, tol=1e-7) for factor in (1.001, 0.95))
+        above, below = (
+            solve_certified(problem, term, top * factor, tol=1e-7)
+            for factor in (1.001, 0.95)
+        )
         assert not above.mu.any() and above.gap <= 1e-7 and below.mu.any()
 
 
 def test_warns_with_the_gap_and_shows_its_steps(capsys):
     problem = PairProblem(*stack(2, n=30, p=6))
     term = term_of(problem, "l1")
-    with pytest.warns(ConvergenceWarning, match=r"relative duality gap is .* after 2 steps at lam=0\.001"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"relative duality gap is .* after 2 steps at lam=0\.001",
+    ):
         found = solve_certified(problem, term, 1e-3, tol=1e-9, max_iter=2, verbose=1)
     assert found.n_iter == 2 and found.gap > 1e-9
     assert capsys.readouterr().out.count("relative gap") == 3 == len(found.trace)
@@ -183,7 +227,9 @@ def test_smoothed_hinge_bounds():
         assert (above >= -1e-12).all() and (above <= delta / 8 + 1e-12).all()
         assert_allclose(above[np.abs(u) > delta / 2], 0.0, atol=1e-12)
         debt = np.maximum(u, 0.0) - share * u
-        assert (debt >= -1e-12).all() and (debt <= delta / 16 + 1e-12).all()  # thm-mklsolve-debts
+        assert (debt >= -1e-12).all() and (
+            debt <= delta / 16 + 1e-12
+        ).all()  # thm-mklsolve-debts
 
 
 # --- path and stochastic gradient ---
@@ -195,8 +241,13 @@ def test_path_is_as_good_as_single_solves(name):
     term, lams = term_of(problem, name), [1e-3, 1.0, 0.03, 0.1, 1e-2]
     for lam, found in zip(lams, mkl_path(problem, term, lams)):
         alone = solve_certified(problem, term, lam)
-        assert found.gap <= 1e-3 and abs(found.objective - alone.objective) <= 1e-3 * alone.objective
-        assert_allclose(problem.objective(found.mu, term, lam), found.objective, rtol=1e-6)
+        assert (
+            found.gap <= 1e-3
+            and abs(found.objective - alone.objective) <= 1e-3 * alone.objective
+        )
+        assert_allclose(
+            problem.objective(found.mu, term, lam), found.objective, rtol=1e-6
+        )
     assert mkl_path(problem, term, []) == []
     with pytest.raises(ValueError, match="lam must be a positive number"):
         mkl_path(problem, term, [0.1, -1.0])
@@ -205,22 +256,31 @@ def test_path_is_as_good_as_single_solves(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tol", [1e-3, 1e-7])
 def test_path_of_many_pairs(name, tol):
-    "eq-mklsolve-shift: one pass for many lams, samples that are shifted, and Newton's method where they are at an end."
+    """eq-mklsolve-shift: one pass for many lams, samples that are shifted, and
+    Newton's method where they are at an end."""
     problem = many()
-    term, lams = term_of(problem, name), np.array([1e-4, 0.3, 0.1, 0.03, 0.01, 1e-3, 3.0])
+    term, lams = (
+        term_of(problem, name),
+        np.array([1e-4, 0.3, 0.1, 0.03, 0.01, 1e-3, 3.0]),
+    )
     path = mkl_path(problem, term, lams, tol=tol)
     for lam, found in zip(lams, path):
         alone = solve_certified(problem, term, lam, tol=tol)
         assert 0.0 <= found.gap <= tol and (found.mu >= 0.0).all()
         assert abs(found.objective - alone.objective) <= tol * alone.objective
-        assert_allclose(problem.objective(found.mu, term, lam), found.objective, rtol=1e-6)
+        assert_allclose(
+            problem.objective(found.mu, term, lam), found.objective, rtol=1e-6
+        )
         assert len(found.trace) == found.n_iter + 1 and found.n_passes >= 1.0
     again = solve_certified(problem, term, lams[0], tol=tol, mu0=path[0].mu)
-    assert_allclose(dual_value(problem, term, lams[0], again.a), again.dual, rtol=2e-4, atol=1e-6)
+    assert_allclose(
+        dual_value(problem, term, lams[0], again.a), again.dual, rtol=2e-4, atol=1e-6
+    )
 
 
 def test_path_from_zero_to_a_small_lam():
-    "After weights of zero, where all margins are alike, the first step would be a million times too long."
+    """After weights of zero, where all margins are alike, the first step would be a
+    million times too long."""
     x = np.array([-2.0, -1.0, 1.0, 2.0])
     problem = PairProblem([np.outer(x, x) / 2.5, np.eye(4)], [0, 0, 1, 1])
     for lams in ([2.0, 0.1], [1.0, 0.1], [2.0, 1e-5]):
@@ -228,18 +288,23 @@ def test_path_from_zero_to_a_small_lam():
         assert all(found.gap <= 1e-3 for found in path) and path[1].mu.any()
     problem = many()
     term = make_regularizer("l1", 5)
-    path = mkl_path(problem, term, lam_max(problem, term) * np.array([4.0, 2.0, 1.1, 0.1]))
+    path = mkl_path(
+        problem, term, lam_max(problem, term) * np.array([4.0, 2.0, 1.1, 0.1])
+    )
     assert [found.mu.any() for found in path] == [False, False, False, True]
 
 
 def test_search_cuts_a_step_that_is_far_too_long():
-    "The slope changes its sign after a millionth of the way, and hardly changes after it."
+    """The slope changes its sign after a millionth of the way, and hardly changes
+    after it."""
 
     class Line(_Search):
         def along(self, old, new, lam, x):
             return 0.0, min(1.0, (x - 1e-6) * 1e7)
 
-    found = Line(None, make_regularizer("l1", 1), 1e-3, 1).search(Bunch(mu=np.zeros(1)), Bunch(mu=np.ones(1)), 1.0)
+    found = Line(None, make_regularizer("l1", 1), 1e-3, 1).search(
+        Bunch(mu=np.zeros(1)), Bunch(mu=np.ones(1)), 1.0
+    )
     assert 0.9e-6 <= found[0] <= 1e-6
 
 
@@ -249,11 +314,24 @@ def test_stochastic_gradient_step_by_step():
     for name in ("l2", "l1"):
         term, lam = term_of(problem, name), 0.05
         found = solve_sgd(problem, term, lam, max_iter=50, batch_size=2, random_state=1)
-        rng, edges, mu = np.random.RandomState(1), np.cumsum(problem.w, dtype=float), np.zeros(3)
-        for k, q in enumerate(np.searchsorted(edges[:-1], edges[-1] * rng.random_sample((50, 2)), side="right"), 1):
+        rng, edges, mu = (
+            np.random.RandomState(1),
+            np.cumsum(problem.w, dtype=float),
+            np.zeros(3),
+        )
+        for k, q in enumerate(
+            np.searchsorted(
+                edges[:-1], edges[-1] * rng.random_sample((50, 2)), side="right"
+            ),
+            1,
+        ):
             tz = (problem.t[q, None] * problem.Z[q]).astype(float)
-            gradient = 0.5 * lam * term.gradient(mu) - (tz * (tz @ mu < 1.0)[:, None]).mean(axis=0)
-            mu = np.maximum(mu - gradient / (lam * k if name == "l2" else np.sqrt(k)), 0.0)
+            gradient = 0.5 * lam * term.gradient(mu) - (
+                tz * (tz @ mu < 1.0)[:, None]
+            ).mean(axis=0)
+            mu = np.maximum(
+                mu - gradient / (lam * k if name == "l2" else np.sqrt(k)), 0.0
+            )
         assert_allclose(found.mu, mu, rtol=1e-10)
         assert found.stopped == "max_iter" and found.n_iter == 50
         assert_allclose(found.n_passes, 100 / problem.n_pairs)
@@ -262,11 +340,18 @@ def test_stochastic_gradient_step_by_step():
 def test_stochastic_gradient_stops_and_repeats():
     problem = PairProblem(*stack(4, n=12, p=3))
     term = term_of(problem, "l2")
-    one, same, other = (solve_sgd(problem, term, 0.1, random_state=s) for s in (0, 0, 1))
+    one, same, other = (
+        solve_sgd(problem, term, 0.1, random_state=s) for s in (0, 0, 1)
+    )
     assert_array_equal(one.mu, same.mu)
     assert (one.mu != other.mu).any()
     assert one.stopped == "epochs" and one.n_iter == 100 * problem.n_pairs
-    assert solve_sgd(problem, term, 0.1, max_iter=3000, epochs=1000, tol=10.0, random_state=0).n_iter == 1000
+    assert (
+        solve_sgd(
+            problem, term, 0.1, max_iter=3000, epochs=1000, tol=10.0, random_state=0
+        ).n_iter
+        == 1000
+    )
     exact = solve_certified(problem, term, 0.1)
     assert one.objective >= exact.dual and one.dual <= exact.objective
 
@@ -284,14 +369,27 @@ def test_scikit_learn(estimator, check):
 def test_three_ways_to_give_kernels():
     X, y = iris()
     blocks = TwoStageMKL(BLOCKS, "l1", 0.01, tol=1e-6).fit(X, y)
-    raw = [RBFKernel().gram(X[:, [0]]), RBFKernel().gram(X[:, [1]]), RBFKernel().gram(X[:, 2:]), X @ X.T]
-    given = TwoStageMKL("precomputed", "l1", 0.01, tol=1e-6).fit(np.swapaxes(raw, 0, 1), y)
-    looked_up = TwoStageMKL([GramKernel(K) for K in raw], "l1", 0.01, tol=1e-6).fit(np.arange(len(X)), y)
+    raw = [
+        RBFKernel().gram(X[:, [0]]),
+        RBFKernel().gram(X[:, [1]]),
+        RBFKernel().gram(X[:, 2:]),
+        X @ X.T,
+    ]
+    given = TwoStageMKL("precomputed", "l1", 0.01, tol=1e-6).fit(
+        np.swapaxes(raw, 0, 1), y
+    )
+    looked_up = TwoStageMKL([GramKernel(K) for K in raw], "l1", 0.01, tol=1e-6).fit(
+        np.arange(len(X)), y
+    )
     for other in (given, looked_up):
         assert_allclose(other.weights_, blocks.weights_, atol=1e-6)
     assert given.transform(np.swapaxes(raw, 0, 1)[:3]).shape == (3, len(X))
-    assert_allclose(given.transform(np.swapaxes(raw, 0, 1)), blocks.transform(X), atol=1e-6)
-    assert_allclose(looked_up.transform(np.arange(5)), blocks.transform(X[:5]), atol=1e-6)
+    assert_allclose(
+        given.transform(np.swapaxes(raw, 0, 1)), blocks.transform(X), atol=1e-6
+    )
+    assert_allclose(
+        looked_up.transform(np.arange(5)), blocks.transform(X[:5]), atol=1e-6
+    )
 
 
 def test_new_examples_are_centred_and_scaled_like_the_training_examples():
@@ -300,29 +398,52 @@ def test_new_examples_are_centred_and_scaled_like_the_training_examples():
     mean = X.mean(axis=0)
     size = ((X - mean) ** 2).sum(axis=1).mean()
     new = iris(slice(1, None, 2))[0]
-    assert_allclose(model.transform(new), model.weights_[0] * (new - mean) @ (X - mean).T / size, atol=1e-9)
-    plain = TwoStageMKL(["linear"], lam=0.01, center=False, scale=False).fit(X - mean, y)
-    assert_allclose(plain.transform(new), plain.weights_[0] * new @ (X - mean).T, atol=1e-9)
+    assert_allclose(
+        model.transform(new),
+        model.weights_[0] * (new - mean) @ (X - mean).T / size,
+        atol=1e-9,
+    )
+    plain = TwoStageMKL(["linear"], lam=0.01, center=False, scale=False).fit(
+        X - mean, y
+    )
+    assert_allclose(
+        plain.transform(new), plain.weights_[0] * new @ (X - mean).T, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("solver", ["certified", "sgd", "cvxpy"])
 def test_solvers_of_the_estimator(solver):
     X, y = iris(slice(None, None, 5))
-    model = TwoStageMKL(BLOCKS, "l2-corr", 0.01, solver=solver, random_state=0).fit(X, y)
+    model = TwoStageMKL(BLOCKS, "l2-corr", 0.01, solver=solver, random_state=0).fit(
+        X, y
+    )
     best = TwoStageMKL(BLOCKS, "l2-corr", 0.01, tol=1e-6).fit(X, y)
     assert best.objective_ * (1 - 1e-6) <= model.objective_ <= 1.2 * best.objective_
     assert model.objective_ * (1 - model.gap_) <= best.objective_ * (1 + 1e-6)
-    assert model.weights_.shape == (4,) and (solver == "cvxpy") == (model.n_iter_ is None)
+    assert model.weights_.shape == (4,) and (solver == "cvxpy") == (
+        model.n_iter_ is None
+    )
 
 
 def test_clone_pickle_search_and_pipeline():
     X, y = iris()
-    model = TwoStageMKL([RBFKernel(sigma=1.0), (LinearKernel(), [0, 1])], lam=0.01, n_pairs=500, random_state=0)
+    model = TwoStageMKL(
+        [RBFKernel(sigma=1.0), (LinearKernel(), [0, 1])],
+        lam=0.01,
+        n_pairs=500,
+        random_state=0,
+    )
     K = model.fit(X, y).transform(X)
     assert_allclose(clone(model).fit(X, y).transform(X), K, atol=1e-9)
     assert_allclose(pickle.loads(pickle.dumps(model)).transform(X), K, atol=1e-9)
-    machine = make_pipeline(StandardScaler(), TwoStageMKL(BLOCKS, lam=0.01), SVC(kernel="precomputed"))
-    search = GridSearchCV(machine, {"twostagemkl__regularizer": ["l1", "l2"], "twostagemkl__lam": [0.1, 0.01]}, cv=3)
+    machine = make_pipeline(
+        StandardScaler(), TwoStageMKL(BLOCKS, lam=0.01), SVC(kernel="precomputed")
+    )
+    search = GridSearchCV(
+        machine,
+        {"twostagemkl__regularizer": ["l1", "l2"], "twostagemkl__lam": [0.1, 0.01]},
+        cv=3,
+    )
     assert search.fit(X, y).score(*iris(slice(1, None, 2))) > 0.9
 
 
@@ -332,18 +453,28 @@ def test_path_leaves_the_estimator_alone():
     path = model.path(X, y, [0.1, 0.01])
     with pytest.raises(NotFittedError):
         model.transform(X)
-    assert_allclose(path[1].mu, model.set_params(lam=0.01).fit(X, y).weights_, atol=1e-2)
+    assert_allclose(
+        path[1].mu, model.set_params(lam=0.01).fit(X, y).weights_, atol=1e-2
+    )
 
 
 def test_all_weights_zero():
     X, y = iris()
-    with pytest.warns(UserWarning, match=r"All weights are zero: at lam=5 .* lam_max=") as said:
+    with pytest.warns(
+        UserWarning, match=r"All weights are zero: at lam=5 .* lam_max="
+    ) as said:
         model = TwoStageMKL(BLOCKS, "l1", 5.0).fit(X, y)
-    assert model.gap_ < 1e-6 and not model.weights_.any() and not model.transform(X[:2]).any()
+    assert (
+        model.gap_ < 1e-6
+        and not model.weights_.any()
+        and not model.transform(X[:2]).any()
+    )
     top = float(str(said[0].message).split("lam_max=")[1].rstrip("."))
     assert TwoStageMKL(BLOCKS, "l1", 0.9 * top).fit(X, y).weights_.any()
     with pytest.warns(UserWarning, match="None has a pull"):
-        TwoStageMKL(["linear"], lam=0.01, center=False).fit(np.ones((6, 1)), [0, 0, 1, 1, 2, 2])
+        TwoStageMKL(["linear"], lam=0.01, center=False).fit(
+            np.ones((6, 1)), [0, 0, 1, 1, 2, 2]
+        )
 
 
 def cases():
@@ -351,7 +482,12 @@ def cases():
     square = np.swapaxes([X @ X.T, np.eye(len(X))], 0, 1)
     slanted = square.copy()
     slanted[0, 0, 1] += 1.0
-    yield TwoStageMKL(solver="magic"), X, y, "solver must be 'certified', 'sgd' or 'cvxpy'"
+    yield (
+        TwoStageMKL(solver="magic"),
+        X,
+        y,
+        "solver must be 'certified', 'sgd' or 'cvxpy'",
+    )
     yield TwoStageMKL(regularizer="l0"), X, y, "l0"
     yield TwoStageMKL(lam=0.0), X, y, "lam must be a positive number"
     yield TwoStageMKL("linear"), X, y, "kernels must be None"
@@ -365,7 +501,12 @@ def cases():
     yield TwoStageMKL("precomputed"), square[:, :, :-1], y, "stack of Gram matrices"
     yield TwoStageMKL("precomputed"), slanted, y, "symmetric"
     yield TwoStageMKL("precomputed"), -square, y, "positive semi-definite"
-    yield TwoStageMKL("precomputed"), np.where(square == square[0, 0, 0], np.nan, square), y, "NaN"
+    yield (
+        TwoStageMKL("precomputed"),
+        np.where(square == square[0, 0, 0], np.nan, square),
+        y,
+        "NaN",
+    )
     yield TwoStageMKL([(RBFKernel(), [0])]), np.c_[np.ones(len(X)), X], y, "same point"
 
 
@@ -377,6 +518,8 @@ def test_bad_input(model, X, y, message):
 
 def test_other_shapes_at_prediction():
     X, y = iris()
-    model = TwoStageMKL("precomputed", lam=0.01).fit(np.swapaxes([X @ X.T, np.eye(len(X))], 0, 1), y)
+    model = TwoStageMKL("precomputed", lam=0.01).fit(
+        np.swapaxes([X @ X.T, np.eye(len(X))], 0, 1), y
+    )
     with pytest.raises(ValueError, match="2 kernels with 75 training examples"):
         model.transform(np.ones((3, 2, 7)))

@@ -1,4 +1,5 @@
-"""Oracles of the five rivals of link prediction: naive formulas, nothing leaked, scikit-learn's checks, messages."""
+"""Oracles of the five rivals of link prediction: naive formulas, nothing leaked,
+scikit-learn's checks, messages."""
 
 import pickle
 import tracemalloc
@@ -20,7 +21,13 @@ from toy_network import block
 from toy_network import network as toy_network
 
 from okbook.core import LinearKernel, RBFKernel, diffusion_gram
-from okbook.rkhs import EMKernelCompletion, KernelCCALinks, LocalModelSVM, MetricLinks, PairwiseKernelSVM
+from okbook.rkhs import (
+    EMKernelCompletion,
+    KernelCCALinks,
+    LocalModelSVM,
+    MetricLinks,
+    PairwiseKernelSVM,
+)
 
 network = partial(toy_network, n=40)
 RBF = {"input_params": {"sigma": 0.3}, "threshold": 0.0}
@@ -45,15 +52,21 @@ def test_scores_are_symmetric_and_those_of_new_nodes_agree(model):
     assert S.shape == (40, 40)
     assert_array_equal(S, S.T, strict=True)
     if not isinstance(model, EMKernelCompletion):  # which knows the nodes of fit better
-        assert_allclose(model.score_pairs(X[new]), block(S, new), atol=1e-6)  # eq-nets-form
+        assert_allclose(
+            model.score_pairs(X[new]), block(S, new), atol=1e-6
+        )  # eq-nets-form
         assert_allclose(model.score_pairs(None, X[new]), S[:, new], atol=1e-6)
-    assert_allclose(model.score_pairs(X[new[:3]], X[new]), model.score_pairs(X[new])[:3], atol=1e-6)
+    assert_allclose(
+        model.score_pairs(X[new[:3]], X[new]), model.score_pairs(X[new])[:3], atol=1e-6
+    )
     links = model.predict()
     assert links.dtype == bool and not links.diagonal().any()
     assert_array_equal(links, (S > 0) & ~np.eye(40, dtype=bool))
     assert model.curves(None, A).n_pairs == 25 * 15 + 15 * 14 // 2
     assert model.curves(None, A).roc_auc > 0.7
-    assert_allclose(model.score(X[new], block(A, new)), model.curves(X[new], block(A, new)).roc_auc)
+    assert_allclose(
+        model.score(X[new], block(A, new)), model.curves(X[new], block(A, new)).roc_auc
+    )
 
 
 @each_model
@@ -61,9 +74,17 @@ def test_inputs_may_be_a_gram_matrix(model):
     X, A, labelled = network()
     K, new = RBFKernel(sigma=0.3).gram(X), np.random.default_rng(1).random((5, 2))
     see = clone(model).fit(X, block(A, labelled), labelled)
-    feel = clone(model).set_params(input_kernel="precomputed", input_params=None).fit(K, block(A, labelled), labelled)
+    feel = (
+        clone(model)
+        .set_params(input_kernel="precomputed", input_params=None)
+        .fit(K, block(A, labelled), labelled)
+    )
     assert_allclose(feel.score_pairs(), see.score_pairs(), atol=1e-6)
-    assert_allclose(feel.score_pairs(RBFKernel(sigma=0.3).gram(new, X)), see.score_pairs(new), atol=1e-6)
+    assert_allclose(
+        feel.score_pairs(RBFKernel(sigma=0.3).gram(new, X)),
+        see.score_pairs(new),
+        atol=1e-6,
+    )
 
 
 @each_model
@@ -94,13 +115,22 @@ def test_grid_search_over_node_numbers(model):
     alone = clone(model).fit(X, block(A, train), train)
     S, above = alone.score_pairs(), np.triu_indices(len(test), 1)
     one, both = S[np.ix_(test, train)], block(S, test)
-    if isinstance(model, EMKernelCompletion):  # in a search it has not seen the test nodes
+    if isinstance(
+        model, EMKernelCompletion
+    ):  # in a search it has not seen the test nodes
         alone = clone(model).fit(X[train], block(A, train))
         one, both = alone.score_pairs(None, X[test]).T, alone.score_pairs(X[test])
     truth = np.r_[A[np.ix_(test, train)].ravel(), block(A, test)[above]]
     expected = roc_auc_score(truth, np.r_[one.ravel(), both[above]])
-    assert_allclose(cross_val_score(numbered, X, nodes, cv=[(train, test)]), [expected], atol=1e-9)
-    search = GridSearchCV(numbered, {"input_params": [{"sigma": 0.2}, {"sigma": 0.5}]}, cv=3, error_score="raise")
+    assert_allclose(
+        cross_val_score(numbered, X, nodes, cv=[(train, test)]), [expected], atol=1e-9
+    )
+    search = GridSearchCV(
+        numbered,
+        {"input_params": [{"sigma": 0.2}, {"sigma": 0.5}]},
+        cv=3,
+        error_score="raise",
+    )
     assert 0.5 < search.fit(X, nodes).best_score_ <= 1.0
 
 
@@ -132,7 +162,9 @@ def test_a_network_without_links_and_one_with_all(model):
 
 def test_em_is_a_descent_to_a_stationary_point():
     X, A, labelled = network()
-    model = EMKernelCompletion(max_iter=20000, tol=1e-13, **RBF).fit(X, block(A, labelled), labelled)
+    model = EMKernelCompletion(max_iter=20000, tol=1e-13, **RBF).fit(
+        X, block(A, labelled), labelled
+    )
     assert (np.diff(model.divergences_) < 1e-9).all()  # thm-nets-em
     K, U = diffusion_gram(block(A, labelled), 1.0), model.node_coordinates_[labelled]
 
@@ -149,15 +181,21 @@ def test_em_is_a_descent_to_a_stationary_point():
             other = b.copy()
             other[j] *= factor
             assert half_likelihood(other) > start - 1e-6  # eq-nets-round
-    assert_allclose(block(model.score_pairs(), labelled), K, atol=1e-7)  # eq-nets-completion
+    assert_allclose(
+        block(model.score_pairs(), labelled), K, atol=1e-7
+    )  # eq-nets-completion
 
 
 def test_em_does_not_depend_on_the_basis_of_a_null_space():
     X, A, labelled = network()
     K = LinearKernel().gram(X)
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
-    one = EMKernelCompletion("precomputed", threshold=0.0).fit(K, block(A, labelled), labelled)
-    two = EMKernelCompletion("linear", threshold=0.0).fit(X @ Q, block(A, labelled), labelled)
+    one = EMKernelCompletion("precomputed", threshold=0.0).fit(
+        K, block(A, labelled), labelled
+    )
+    two = EMKernelCompletion("linear", threshold=0.0).fit(
+        X @ Q, block(A, labelled), labelled
+    )
     assert_allclose(one.score_pairs(), two.score_pairs(), atol=1e-8)
 
 
@@ -168,14 +206,22 @@ def test_em_does_not_depend_on_the_basis_of_a_null_space():
 def test_machines_with_balanced_prices(class_weight):
     X, A, _ = network(n=16)
     K, (i, j) = RBFKernel(sigma=0.3).gram(X), np.triu_indices(16, 1)
-    model = PairwiseKernelSVM(C=0.7, bias=0.0, class_weight=class_weight, tol=1e-9, max_iter=9000, **RBF).fit(X, A)
-    K_pairs = K[np.ix_(i, i)] * K[np.ix_(j, j)] + K[np.ix_(i, j)] * K[np.ix_(j, i)]  # eq-nets-pairwise
+    model = PairwiseKernelSVM(
+        C=0.7, bias=0.0, class_weight=class_weight, tol=1e-9, max_iter=9000, **RBF
+    ).fit(X, A)
+    K_pairs = (
+        K[np.ix_(i, i)] * K[np.ix_(j, j)] + K[np.ix_(i, j)] * K[np.ix_(j, i)]
+    )  # eq-nets-pairwise
     y = np.where(A[i, j] > 0, 1, -1)
     svc = SVC(kernel="precomputed", C=0.35, tol=1e-9, class_weight=class_weight)
     svc.fit(np.kron([[1, -1], [-1, 1]], K_pairs), np.r_[y, -y])
     if class_weight is None:
-        expected = svc.decision_function(np.hstack([K_pairs, -K_pairs])) - svc.intercept_
-        assert_allclose(model.score_pairs()[i, j], expected, atol=1e-5)  # eq-nets-machine
+        expected = (
+            svc.decision_function(np.hstack([K_pairs, -K_pairs])) - svc.intercept_
+        )
+        assert_allclose(
+            model.score_pairs()[i, j], expected, atol=1e-5
+        )  # eq-nets-machine
     assert model.primal_ - model.dual_ <= 1e-9 * model.primal_  # eq-nets-dual
     local = LocalModelSVM(C=2.0, class_weight=class_weight, tol=1e-9, **RBF).fit(X, A)
     for a in range(16):
@@ -184,7 +230,9 @@ def test_machines_with_balanced_prices(class_weight):
             svc = SVC(kernel="precomputed", C=2.0, tol=1e-9, class_weight=class_weight)
             svc.fit(K[np.ix_(others, others)], A[a, others])
             expected = svc.decision_function(K[:, others])
-            assert_allclose(K @ local.coef_[a] + local.intercept_[a], expected, atol=1e-5)  # eq-nets-local
+            assert_allclose(
+                K @ local.coef_[a] + local.intercept_[a], expected, atol=1e-5
+            )  # eq-nets-local
         else:
             assert local.intercept_[a] == -1.0 and not local.coef_[a].any()
 
@@ -197,12 +245,16 @@ def test_pairs_are_never_laid_out():
     model.fit(X, A + A.T)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 20 * 8 * l**2  # some matrices between nodes; one between pairs would be 10,000 times as large
+    assert (
+        peak < 20 * 8 * l**2
+    )  # some matrices between nodes; one between pairs would be 10,000 times as large
 
 
 def test_machines_that_do_not_converge_say_so():
     X, A, _ = network()
-    with pytest.warns(ConvergenceWarning, match="After 1 visits to all pairs the duality gap"):
+    with pytest.warns(
+        ConvergenceWarning, match="After 1 visits to all pairs the duality gap"
+    ):
         PairwiseKernelSVM(C=100.0, max_iter=1, **RBF).fit(X, A)
 
 
@@ -210,13 +262,16 @@ def test_machines_that_do_not_converge_say_so():
 
 
 class Grouped:
-    """For the checks, which pass a vector for y: nodes of one value are linked. And a row of answers for each query."""
+    """For the checks, which pass a vector for y: nodes of one value are linked. And
+    a row of answers for each query."""
 
     def fit(self, X, y):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a network without links, a machine that stops early
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # a network without links, a machine that stops early
             return super().fit(X, self.adjacency(y))
 
     @staticmethod
@@ -225,7 +280,10 @@ class Grouped:
         return np.equal.outer(group, group) - np.eye(len(group))
 
     def predict(self, X):
-        return self._coordinates(X) @ self.form_ @ self.node_coordinates_.T > self.threshold_
+        return (
+            self._coordinates(X) @ self.form_ @ self.node_coordinates_.T
+            > self.threshold_
+        )
 
     def score(self, X, y):
         return super().score(X, self.adjacency(y))
@@ -252,7 +310,9 @@ class GroupedMetric(Grouped, MetricLinks):
 
 
 CHECKED = [c(threshold=0.0) for c in (GroupedEM, GroupedPairs, GroupedLocal)]
-CHECKED += [c(threshold=-0.5) for c in (GroupedCCA, GroupedMetric)]  # no distance is half by rounding alone
+CHECKED += [
+    c(threshold=-0.5) for c in (GroupedCCA, GroupedMetric)
+]  # no distance is half by rounding alone
 
 
 @parametrize_with_checks(CHECKED)
@@ -268,10 +328,16 @@ def test_scikit_learns_checks(estimator, check):
     [
         (EMKernelCompletion(beta=-1.0), "beta must be a number that is not negative"),
         (EMKernelCompletion(floor=0.0), "floor must be a positive number"),
-        (EMKernelCompletion(cv=26), "cv must be from 2 to the number of labelled nodes"),
+        (
+            EMKernelCompletion(cv=26),
+            "cv must be from 2 to the number of labelled nodes",
+        ),
         (PairwiseKernelSVM(C=-1.0), "C must be a positive number"),
         (PairwiseKernelSVM(bias=np.inf), "bias must be a number that is not negative"),
-        (PairwiseKernelSVM(class_weight="even"), "class_weight must be None or 'balanced'"),
+        (
+            PairwiseKernelSVM(class_weight="even"),
+            "class_weight must be None or 'balanced'",
+        ),
         (LocalModelSVM(lam1=0.0), "lam1 must be a positive number"),
         (LocalModelSVM(threshold="recall"), "'f1', 'balanced' or a number"),
         (KernelCCALinks(n_components=0), "n_components must be a positive number"),
@@ -293,7 +359,10 @@ def test_bad_parameters(model, message):
         (np.triu(np.ones((25, 25)), 1), "symmetric"),
         (np.ones((25, 25)), "diagonal"),
         (np.eye(25) - np.ones((25, 25)), "must not be negative"),
-        (np.ones((24, 24)) - np.eye(24), r"adjacency matrix of the 25 labelled nodes.* got shape \(24, 24\)"),
+        (
+            np.ones((24, 24)) - np.eye(24),
+            r"adjacency matrix of the 25 labelled nodes.* got shape \(24, 24\)",
+        ),
     ],
 )
 def test_bad_networks(model, A, message):

@@ -13,32 +13,69 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BOOK_TOOLS = {"nbdev", "fastcore", "IPython", "ipykernel", "sphinx", "jupyter_book", "myst_nb", "jupytext", "pytest"}
+BOOK_TOOLS = {
+    "nbdev",
+    "fastcore",
+    "IPython",
+    "ipykernel",
+    "sphinx",
+    "jupyter_book",
+    "myst_nb",
+    "jupytext",
+    "pytest",
+}
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     "A folder where okbook is installed from a copy of its sources, without the book."
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
+    source, target = (
+        tmp_path_factory.mktemp("source"),
+        tmp_path_factory.mktemp("target"),
+    )
     for name in ("pyproject.toml", "README.md", "LICENSE", "settings.ini"):
         shutil.copy(ROOT / name, source)
-    shutil.copytree(ROOT / "okbook", source / "okbook", ignore=shutil.ignore_patterns("__pycache__", "_modidx.py"))
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--target", target, source], check=True)
+    shutil.copytree(
+        ROOT / "okbook",
+        source / "okbook",
+        ignore=shutil.ignore_patterns("__pycache__", "_modidx.py"),
+    )
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
+    subprocess.run(
+        [*pip, "--no-deps", "--no-build-isolation", "--target", target, source],
+        check=True,
+    )
     return target
 
 
 def run(code, installed, **env):
     "Run `code` against the installed copy and return what it prints, as JSON."
     env = {**os.environ, "PYTHONPATH": str(installed), **env}
-    done = subprocess.run([sys.executable, "-c", code], cwd=installed, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=installed,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_carries_its_data_and_types(installed):
-    files = {p.relative_to(installed).as_posix() for p in (installed / "okbook").rglob("*")}
-    data = {p.name for p in (ROOT / "okbook").glob("*.json")} | {p.name for p in (ROOT / "okbook").glob("*.toml")}
+    files = {
+        p.relative_to(installed).as_posix() for p in (installed / "okbook").rglob("*")
+    }
+    data = {p.name for p in (ROOT / "okbook").glob("*.json")} | {
+        p.name for p in (ROOT / "okbook").glob("*.toml")
+    }
     assert data, "the registry of datasets is a data file of the package"
     assert {"okbook/py.typed", *(f"okbook/{name}" for name in data)} <= files
     assert not [f for f in files if f.endswith(".ipynb")]
@@ -50,7 +87,8 @@ def test_imports_no_tool_of_the_book(installed):
         import okbook
         for m in pkgutil.walk_packages(okbook.__path__, "okbook."):
             importlib.import_module(m.name)
-        print(json.dumps([okbook.__file__, sorted({m.partition(".")[0] for m in sys.modules})]))
+        print(json.dumps([okbook.__file__,
+        sorted({m.partition(".")[0] for m in sys.modules})]))
     """
     where, loaded = run(code, installed)
     assert Path(where).is_relative_to(installed)
@@ -64,25 +102,34 @@ def test_import_is_lazy(installed):
 
 
 def imported(statement, installed):
-    "The CPU seconds that a fresh interpreter takes for `statement`, and the modules it loads."
+    """The CPU seconds that a fresh interpreter takes for `statement`, and the
+    modules it loads."""
     code = f"""if True:
-        import json, sys, time
-        {statement}
-        print(json.dumps([time.process_time(), sorted({{m.partition(".")[0] for m in sys.modules}})]))
+        import json, sys, time {statement} print(json.dumps([time.process_time(),
+        sorted({{m.partition(".")[0] for m in sys.modules}})]))
     """
     return run(code, installed)
 
 
-@pytest.mark.parametrize("module", sorted(p.stem for p in (ROOT / "okbook").glob("[a-z]*.py")))
+@pytest.mark.parametrize(
+    "module", sorted(p.stem for p in (ROOT / "okbook").glob("[a-z]*.py"))
+)
 def test_import_is_light(installed, module):
-    assert not {"cvxpy", "matplotlib", "IPython", "dask"} & set(imported(f"import okbook.{module}", installed)[1])
+    assert not {"cvxpy", "matplotlib", "IPython", "dask"} & set(
+        imported(f"import okbook.{module}", installed)[1]
+    )
 
 
 def test_import_is_quick(installed):
-    "Under two seconds once compiled, or half as much again as what it stands on where that is slow already."
+    """Under two seconds once compiled, or half as much again as what it stands on
+    where that is slow already."""
     seconds = min(imported("import okbook.trees", installed)[0] for _ in range(3))
     peers = min(
-        imported("import numba, scipy.sparse, sklearn.svm, sklearn.model_selection", installed)[0] for _ in "ab"
+        imported(
+            "import numba, scipy.sparse, sklearn.svm, sklearn.model_selection",
+            installed,
+        )[0]
+        for _ in "ab"
     )
     assert seconds < max(2, 1.5 * peers)
 
@@ -90,15 +137,21 @@ def test_import_is_quick(installed):
 def test_version_is_the_same_everywhere():
     import okbook
 
-    settings = re.search(r"^version = (.*)$", (ROOT / "settings.ini").read_text(), re.M)[1]
-    citation = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+    settings = re.search(
+        r"^version = (.*)$", (ROOT / "settings.ini").read_text(), re.M
+    )[1]
+    citation = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[
+        1
+    ]
     assert okbook.__version__ == settings == citation
 
 
 def test_dependencies_are_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = project["dependencies"] + project["optional-dependencies"]["dask"]
-    names = {re.match(r"[\w-]+", d)[0].replace("scikit-learn", "sklearn") for d in declared}
+    names = {
+        re.match(r"[\w-]+", d)[0].replace("scikit-learn", "sklearn") for d in declared
+    }
     names |= {"dask"}  # comes with distributed
     used = set()
     for path in (ROOT / "okbook").rglob("*.py"):
@@ -113,6 +166,8 @@ def test_dependencies_are_declared():
 def test_unknown_attribute():
     import okbook
 
-    with pytest.raises(AttributeError, match="module 'okbook' has no attribute 'forest'"):
+    with pytest.raises(
+        AttributeError, match="module 'okbook' has no attribute 'forest'"
+    ):
         _ = okbook.forest
     assert "core" in dir(okbook)

@@ -28,4 +28,6 @@ def test_the_picture_is_small():
 def test_make_targets_exist():
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
     text = README + (ROOT / "CONTRIBUTING.md").read_text()
-    assert set(re.findall(r"\bmake (book|test|lab|lock|export|format)\b", text)) <= set(targets)
+    assert set(re.findall(r"\bmake (book|test|lab|lock|export|format)\b", text)) <= set(
+        targets
+    )

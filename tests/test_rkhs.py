@@ -1,4 +1,5 @@
-"""First page of okbook.rkhs: naive formulas, scikit-learn as oracle, leaving out; estimator checks; every message."""
+"""First page of okbook.rkhs: naive formulas, scikit-learn as oracle, leaving out;
+estimator checks; every message."""
 
 import pickle
 
@@ -41,9 +42,12 @@ def data(n=30, p=2, d=3, seed=0):
 
 
 def turning(A, B):
-    "The kernel of a turning hand times an RBF: an operator-valued kernel whose blocks are not symmetric."
+    """The kernel of a turning hand times an RBF: an operator-valued kernel whose
+    blocks are not symmetric."""
     angle = np.subtract.outer(np.ravel(A), np.ravel(B))
-    turn = np.stack([np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)], axis=-1)
+    turn = np.stack(
+        [np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)], axis=-1
+    )
     return np.exp(-(angle**2))[:, :, None, None] * turn.reshape(*angle.shape, 2, 2)
 
 
@@ -61,12 +65,15 @@ def test_reproducing_property(seed):
     assert_allclose(h.inner(g), g.inner(h))
     assert h.inner(h) > 0
     size = np.linalg.norm(h(x)) ** 2
-    assert size <= h.inner(h) * np.linalg.norm(turning(x, x)[0, 0], 2)  # evaluation is continuous
+    assert size <= h.inner(h) * np.linalg.norm(
+        turning(x, x)[0, 0], 2
+    )  # evaluation is continuous
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_representer(seed):
-    "thm-rrsn-2: eq-rrsn-3 with the coefficients of eq-rrsn-4 minimises eq-rrsn-2, against all other functions."
+    """thm-rrsn-2: eq-rrsn-3 with the coefficients of eq-rrsn-4 minimises eq-rrsn-2,
+    against all other functions."""
     rng = np.random.default_rng(seed)
     X, Y, lam1 = rng.normal(size=9), rng.normal(size=(9, 2)), 10.0 ** rng.uniform(-3, 1)
     h = operator_ridge(turning, X, Y, lam1)
@@ -75,11 +82,14 @@ def test_representer(seed):
     assert_allclose(criterion(h), lam1 * np.vdot(Y, h.coefficients))
     for _ in range(5):
         g = RKHSFunction(turning, rng.normal(size=6), rng.normal(size=(6, 2)))
-        assert_allclose(criterion(h + g), criterion(h) + np.sum(g(X) ** 2) + lam1 * g.inner(g))  # eq-rrsn-2
+        assert_allclose(
+            criterion(h + g), criterion(h) + np.sum(g(X) ** 2) + lam1 * g.inner(g)
+        )  # eq-rrsn-2
 
 
 def test_linear_equations_by_numpy():
-    "eq-rrsn-4 as printed, a loop over blocks, with the order of arguments that chapter 02 proves right."
+    """eq-rrsn-4 as printed, a loop over blocks, with the order of arguments that
+    chapter 02 proves right."""
     rng = np.random.default_rng(0)
     X, Y, lam1 = rng.normal(size=5), rng.normal(size=(5, 2)), 0.1
     system = np.zeros((10, 10))
@@ -92,22 +102,29 @@ def test_linear_equations_by_numpy():
 
 
 def test_times_identity():
-    "eq-rrsn-5: positive semi-definite, and operator_ridge with it is thm-rrsn-3 and KernelRidge."
+    """eq-rrsn-5: positive semi-definite, and operator_ridge with it is thm-rrsn-3
+    and KernelRidge."""
     X, Y = data()
     kernel = times_identity("rbf", 3, {"gamma": 0.5})
     G = block_gram(kernel, X)
     assert_allclose(G, np.kron(rbf_kernel(X, gamma=0.5), np.eye(3)))
     assert np.linalg.eigvalsh(G).min() > -1e-10
     h = operator_ridge(kernel, X, Y, 0.1)
-    C = Y.T @ np.linalg.inv(rbf_kernel(X, gamma=0.5) + 0.1 * np.eye(30))  # thm-rrsn-3, as printed
+    C = Y.T @ np.linalg.inv(
+        rbf_kernel(X, gamma=0.5) + 0.1 * np.eye(30)
+    )  # thm-rrsn-3, as printed
     assert_allclose(h.coefficients, C.T)
     ours = OutputKernelRidge(input_params={"gamma": 0.5}, lam1=0.1).fit(X, Y)
     assert_allclose(ours.predict(X[:4] + 1), h(X[:4] + 1))
-    assert_allclose(ours.predict(X), KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X, Y).predict(X))
+    assert_allclose(
+        ours.predict(X),
+        KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X, Y).predict(X),
+    )
 
 
 def test_order_of_arguments():
-    "Definition 1 and eq-rrsn-1 as printed do not fit together: the space would have a negative squared norm."
+    """Definition 1 and eq-rrsn-1 as printed do not fit together: the space would
+    have a negative squared norm."""
     E = np.eye(2)
     unit = lambda A, B: np.einsum("ix,jy->ijxy", E[np.asarray(A)], E[np.asarray(B)])
     G = block_gram(unit, [0, 1])
@@ -138,45 +155,69 @@ def problems():
         "linear": X @ X.T,
         "identity": np.eye(60),
     }
-    return [pytest.param(K, Ky, id=f"{a}-{b}") for a, K in inputs.items() for b, Ky in outputs.items()]
+    return [
+        pytest.param(K, Ky, id=f"{a}-{b}")
+        for a, K in inputs.items()
+        for b, Ky in outputs.items()
+    ]
 
 
 @pytest.mark.parametrize(("K", "K_out"), problems())
 def test_leave_one_out_is_leaving_out(K, K_out):
-    "thm-rkhs-loo over a grid, for output kernels of any rank, against refits without each example."
+    """thm-rkhs-loo over a grid, for output kernels of any rank, against refits
+    without each example."""
     lams = np.logspace(-5, 3, 17)
     fast = leave_one_out_losses(K, K_out, lams)
     slow = np.empty_like(fast)
     for a, lam1 in enumerate(lams):
         for i in range(len(K)):
             rest = np.arange(len(K)) != i
-            w = np.linalg.solve(K[np.ix_(rest, rest)] + lam1 * np.eye(rest.sum()), K[rest, i])
-            slow[a, i] = w @ K_out[np.ix_(rest, rest)] @ w - 2 * w @ K_out[rest, i] + K_out[i, i]
+            w = np.linalg.solve(
+                K[np.ix_(rest, rest)] + lam1 * np.eye(rest.sum()), K[rest, i]
+            )
+            slow[a, i] = (
+                w @ K_out[np.ix_(rest, rest)] @ w - 2 * w @ K_out[rest, i] + K_out[i, i]
+            )
     assert_allclose(fast, slow, atol=1e-8 * K_out.diagonal().mean(), rtol=1e-8)
 
 
 def test_leave_one_out_of_scikit_learn():
-    "KernelRidge under LeaveOneOut, and the results that RidgeCV stores, where outputs are vectors."
+    """KernelRidge under LeaveOneOut, and the results that RidgeCV stores, where
+    outputs are vectors."""
     X, Y = data(n=40)
     lams = np.logspace(-3, 2, 6)
     fast = leave_one_out_losses(rbf_kernel(X, gamma=0.5), Y @ Y.T, lams)
     for row, lam1 in zip(fast, lams):
-        left_out = cross_val_predict(KernelRidge(kernel="rbf", gamma=0.5, alpha=lam1), X, Y, cv=LeaveOneOut())
+        left_out = cross_val_predict(
+            KernelRidge(kernel="rbf", gamma=0.5, alpha=lam1), X, Y, cv=LeaveOneOut()
+        )
         assert_allclose(row, np.sum((left_out - Y) ** 2, axis=1), atol=1e-8, rtol=1e-8)
     ridge = RidgeCV(alphas=lams, fit_intercept=False, store_cv_results=True).fit(X, Y)
     stored = ridge.cv_results_.sum(axis=1).T  # examples, targets, ridges
-    assert_allclose(leave_one_out_losses(X @ X.T, Y @ Y.T, lams), stored, atol=1e-10, rtol=1e-8)
+    assert_allclose(
+        leave_one_out_losses(X @ X.T, Y @ Y.T, lams), stored, atol=1e-10, rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize("width", [0.02, 0.2, 2.0])
 def test_leave_one_out_is_stable(width):
-    "The far and near pairs of the fast form against the slow sum, row by row, over twelve decades."
+    """The far and near pairs of the fast form against the slow sum, row by row, over
+    twelve decades."""
     rng = np.random.default_rng(1)
     X, Y = rng.random((150, 2)), rng.random((150, 2))
-    K, K_out, lams = rbf_kernel(X, gamma=0.5 / width**2), rbf_kernel(Y, gamma=50.0), np.logspace(-7, 5, 40)
+    K, K_out, lams = (
+        rbf_kernel(X, gamma=0.5 / width**2),
+        rbf_kernel(Y, gamma=50.0),
+        np.logspace(-7, 5, 40),
+    )
     s, Q = sla.eigh(K)
     A, D = Q.T @ K_out @ Q, lams[:, None] / (np.maximum(s, 0) + lams[:, None])
-    slow = np.array([np.einsum("ia,ab,ib->i", Q * d, A, Q * d, optimize=True) / (Q**2 @ d) ** 2 for d in D])
+    slow = np.array(
+        [
+            np.einsum("ia,ab,ib->i", Q * d, A, Q * d, optimize=True) / (Q**2 @ d) ** 2
+            for d in D
+        ]
+    )
     assert_allclose(leave_one_out_losses(K, K_out, lams), slow, rtol=1e-9)
 
 
@@ -200,7 +241,9 @@ def test_cv_chooses_the_least():
     assert model.lam1_ == model.lam1_grid_[model.loo_losses_.argmin()]
     plain = OutputKernelRidge(input_params={"gamma": 0.5}, lam1=model.lam1_).fit(X, Y)
     assert_array_equal(model.predict(X), plain.predict(X))
-    tie = OutputKernelRidgeCV("linear", lam1_grid=[1.0, 2.0]).fit(np.zeros((4, 1)), Y[:4])  # nothing to learn
+    tie = OutputKernelRidgeCV("linear", lam1_grid=[1.0, 2.0]).fit(
+        np.zeros((4, 1)), Y[:4]
+    )  # nothing to learn
     assert tie.lam1_ == 2.0
 
 
@@ -208,7 +251,11 @@ def test_cv_chooses_the_least():
 
 
 @parametrize_with_checks(
-    [cls(output_kernel=kernel) for cls in MODELS for kernel in ("linear", "rbf", "dirac")]
+    [
+        cls(output_kernel=kernel)
+        for cls in MODELS
+        for kernel in ("linear", "rbf", "dirac")
+    ]
     + [KernelDependencyEstimation(n_components=2, center=True)]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -223,7 +270,8 @@ def test_copies_and_tools(cls):
     assert_array_equal(again.predict(X), model.predict(X))
     assert_array_equal(clone(model).fit(X, Y).predict(X), model.predict(X))
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), cls()), {f"{cls.__name__.lower()}__output_kernel": ["linear"]}
+        make_pipeline(StandardScaler(), cls()),
+        {f"{cls.__name__.lower()}__output_kernel": ["linear"]},
     )
     assert search.fit(X, Y).best_score_ > 0.3
 
@@ -232,22 +280,38 @@ def test_copies_and_tools(cls):
 def test_gram_matrices_are_enough(cls):
     "On either side or on both: the same weights and the same predicted kernel."
     X, Y = data()
-    K, K_out, cross = rbf_kernel(X, gamma=0.5), rbf_kernel(Y, gamma=1.0), rbf_kernel(X + 0.3, X, gamma=0.5)
-    seeing = cls("rbf", {"gamma": 0.5}, output_kernel="rbf", kernel_params={"gamma": 1.0}).fit(X, Y)
+    K, K_out, cross = (
+        rbf_kernel(X, gamma=0.5),
+        rbf_kernel(Y, gamma=1.0),
+        rbf_kernel(X + 0.3, X, gamma=0.5),
+    )
+    seeing = cls(
+        "rbf", {"gamma": 0.5}, output_kernel="rbf", kernel_params={"gamma": 1.0}
+    ).fit(X, Y)
     blind = cls("precomputed", output_kernel="precomputed").fit(K, K_out)
     assert_allclose(blind.predict_gram(cross), seeing.predict_gram(X + 0.3), atol=1e-9)
-    by_index = cls("precomputed", output_kernel=GramKernel(K_out)).fit(K, np.arange(len(K)))
+    by_index = cls("precomputed", output_kernel=GramKernel(K_out)).fit(
+        K, np.arange(len(K))
+    )
     assert_allclose(by_index.weights(cross), blind.weights(cross))
 
 
 def test_infinite_dimensional_outputs():
-    "thm-rrsn-3 never looks at the outputs: the weights are the same for every output kernel."
+    """thm-rrsn-3 never looks at the outputs: the weights are the same for every
+    output kernel."""
     X, Y = data()
-    fitted = [OutputKernelRidge(output_kernel=k).fit(X, Y).weights(X) for k in ("linear", "rbf", "laplacian")]
+    fitted = [
+        OutputKernelRidge(output_kernel=k).fit(X, Y).weights(X)
+        for k in ("linear", "rbf", "laplacian")
+    ]
     assert_array_equal(fitted[0], fitted[1])
     assert_array_equal(fitted[0], fitted[2])
-    expected = rbf_kernel(X, gamma=0.5) @ np.linalg.inv(rbf_kernel(X, gamma=0.5) + 1e-3 * np.eye(30))
-    model = OutputKernelRidge(input_params={"gamma": 0.5}, output_kernel="rbf").fit(X, Y)
+    expected = rbf_kernel(X, gamma=0.5) @ np.linalg.inv(
+        rbf_kernel(X, gamma=0.5) + 1e-3 * np.eye(30)
+    )
+    model = OutputKernelRidge(input_params={"gamma": 0.5}, output_kernel="rbf").fit(
+        X, Y
+    )
     assert_allclose(model.weights(X), expected, atol=1e-9)
 
 
@@ -256,25 +320,35 @@ def test_ridge_path():
     X, _ = data()
     K, cross = rbf_kernel(X, gamma=0.5), rbf_kernel(X + 1, X, gamma=0.5)
     for lam1, W in zip([0.01, 1.0], ridge_path(K, cross, [0.01, 1.0])):
-        assert_allclose(W, np.linalg.solve(K + lam1 * np.eye(30), cross.T).T, atol=1e-10)
+        assert_allclose(
+            W, np.linalg.solve(K + lam1 * np.eye(30), cross.T).T, atol=1e-10
+        )
 
 
 @pytest.mark.parametrize("center", [False, True])
 def test_weston_whole_is_cortes(center):
-    "thm-rkhs-meet: with all directions kept the predicted points are the same; cut, the loss is eq-rkhs-truncation."
+    """thm-rkhs-meet: with all directions kept the predicted points are the same;
+    cut, the loss is eq-rkhs-truncation."""
     X, Y = data()
-    settings = dict(input_params={"gamma": 0.5}, lam1=0.1, center=center, output_kernel="rbf")
+    settings = dict(
+        input_params={"gamma": 0.5}, lam1=0.1, center=center, output_kernel="rbf"
+    )
     cortes = KernelDependencyEstimation(**settings).fit(X, Y)
     weston = KernelDependencyEstimation(n_components=30, **settings).fit(X, Y)
     assert_allclose(weston.predict_gram(X), cortes.predict_gram(X), atol=1e-9)
     if not center:
         assert_array_equal(
             cortes.weights(X),
-            OutputKernelRidge(**{k: settings[k] for k in settings if k != "center"}).fit(X, Y).weights(X),
+            OutputKernelRidge(**{k: settings[k] for k in settings if k != "center"})
+            .fit(X, Y)
+            .weights(X),
         )
     cut = KernelDependencyEstimation(n_components=3, **settings).fit(X, Y)
     U, eigenvalues = output_directions(cortes.gram_, center=center)
-    gap, b = cut.weights(X) - cortes.weights(X), sla.cho_solve(cortes.factor_, rbf_kernel(X, gamma=0.5)).T
+    gap, b = (
+        cut.weights(X) - cortes.weights(X),
+        sla.cho_solve(cortes.factor_, rbf_kernel(X, gamma=0.5)).T,
+    )
     distance = np.einsum("qi,ij,qj->q", gap, cortes.gram_, gap)
     assert_allclose(distance, (b @ U[:, 3:]) ** 2 @ eigenvalues[3:], atol=1e-9)
 
@@ -288,18 +362,73 @@ BAD = [
     (OutputKernelRidge(lam1="1"), X, Y, "lam1 must be a positive number: got '1'"),
     (OutputKernelRidge(lam1=np.nan), X, Y, "lam1 must be a positive number: got nan"),
     (OutputKernelRidge(lam1=np.inf), X, Y, "lam1 must be a positive number: got inf"),
-    (KernelDependencyEstimation(n_components=0), X, Y, "n_components must be None or a positive integer: got 0"),
-    (KernelDependencyEstimation(n_components=1.5), X, Y, "n_components must be None or a positive integer: got 1.5"),
-    (OutputKernelRidgeCV(lam1_grid=[]), X, Y, "lam1_grid must be a vector of positive numbers"),
-    (OutputKernelRidgeCV(lam1_grid=[1.0, 0.0]), X, Y, "lam1_grid must be a vector of positive numbers"),
-    (OutputKernelRidgeCV(lam1_grid=0.1), X, Y, "lam1_grid must be a vector of positive numbers"),
-    (OutputKernelRidge("precomputed"), -np.eye(30), Y, "The Gram matrix X must be positive semi-definite"),
-    (OutputKernelRidge("precomputed"), X, Y, r"The Gram matrix X must be square.*got shape \(30, 2\)"),
-    (OutputKernelRidge("sigmoid", {"gamma": 1.0, "coef0": -2.0}), X, Y, "must be positive semi-definite"),
+    (
+        KernelDependencyEstimation(n_components=0),
+        X,
+        Y,
+        "n_components must be None or a positive integer: got 0",
+    ),
+    (
+        KernelDependencyEstimation(n_components=1.5),
+        X,
+        Y,
+        "n_components must be None or a positive integer: got 1.5",
+    ),
+    (
+        OutputKernelRidgeCV(lam1_grid=[]),
+        X,
+        Y,
+        "lam1_grid must be a vector of positive numbers",
+    ),
+    (
+        OutputKernelRidgeCV(lam1_grid=[1.0, 0.0]),
+        X,
+        Y,
+        "lam1_grid must be a vector of positive numbers",
+    ),
+    (
+        OutputKernelRidgeCV(lam1_grid=0.1),
+        X,
+        Y,
+        "lam1_grid must be a vector of positive numbers",
+    ),
+    (
+        OutputKernelRidge("precomputed"),
+        -np.eye(30),
+        Y,
+        "The Gram matrix X must be positive semi-definite",
+    ),
+    (
+        OutputKernelRidge("precomputed"),
+        X,
+        Y,
+        r"The Gram matrix X must be square.*got shape \(30, 2\)",
+    ),
+    (
+        OutputKernelRidge("sigmoid", {"gamma": 1.0, "coef0": -2.0}),
+        X,
+        Y,
+        "must be positive semi-definite",
+    ),
     (OutputKernelRidge("nonsense"), X, Y, "Unknown kernel 'nonsense'"),
-    (OutputKernelRidge(output_kernel="precomputed"), X, -np.eye(30), "The Gram matrix y must be positive"),
-    (OutputKernelRidge(candidates="all"), X, Y, "candidates must be 'support', 'train' or a sequence"),
-    (OutputKernelRidge(), X, Y[:7], "inconsistent numbers of samples: X has n_samples=30, y has 7"),
+    (
+        OutputKernelRidge(output_kernel="precomputed"),
+        X,
+        -np.eye(30),
+        "The Gram matrix y must be positive",
+    ),
+    (
+        OutputKernelRidge(candidates="all"),
+        X,
+        Y,
+        "candidates must be 'support', 'train' or a sequence",
+    ),
+    (
+        OutputKernelRidge(),
+        X,
+        Y[:7],
+        "inconsistent numbers of samples: X has n_samples=30, y has 7",
+    ),
 ]
 
 
@@ -313,21 +442,33 @@ def test_messages(model, X, y, message):
 
 def test_messages_of_the_functions():
     X, Y = data()
-    with pytest.raises(ValueError, match=r"must be square, of one shape: got \(30, 30\) and \(29, 29\)"):
+    with pytest.raises(
+        ValueError, match=r"must be square, of one shape: got \(30, 30\) and \(29, 29\)"
+    ):
         leave_one_out_losses(np.eye(30), np.eye(29), [1.0])
-    with pytest.raises(ValueError, match=r"must be square, of one shape: got \(30, 2\) and \(30, 30\)"):
+    with pytest.raises(
+        ValueError, match=r"must be square, of one shape: got \(30, 2\) and \(30, 30\)"
+    ):
         leave_one_out_losses(X, np.eye(30), [1.0])
     with pytest.raises(
-        ValueError, match=r"shape \(len\(A\), len\(B\), d, d\), here \(30, 30, d, d\): got shape \(30, 30\)"
+        ValueError,
+        match=r"shape \(len\(A\), len\(B\), d, d\), here \(30, 30, d, d\): got "
+        r"shape \(30, 30\)",
     ):
         block_gram(rbf_kernel, X)
-    with pytest.raises(ValueError, match=r"one vector for each of the 30 points: got shape \(29, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"one vector for each of the 30 points: got shape \(29, 3\)"
+    ):
         RKHSFunction(times_identity("rbf", 3), X, Y[1:])
     with pytest.raises(
-        ValueError, match=r"Y must have one row for each of the 30 inputs, 60 numbers: got shape \(30, 3\)"
+        ValueError,
+        match=r"Y must have one row for each of the 30 inputs, 60 numbers: got "
+        r"shape \(30, 3\)",
     ):
         operator_ridge(times_identity("rbf", 2), X, Y, 1.0)
     with pytest.raises(ValueError, match="must be positive semi-definite"):
         operator_ridge(lambda A, B: -times_identity("rbf", 3)(A, B), X, Y, 1.0)
-    with pytest.raises(ValueError, match=r"plus lam1=0.5 times the identity is not positive definite"):
+    with pytest.raises(
+        ValueError, match=r"plus lam1=0.5 times the identity is not positive definite"
+    ):
         ridge_factor(-np.eye(2), 0.5)

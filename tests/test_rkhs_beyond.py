@@ -1,4 +1,5 @@
-"""Oracles of decomposable kernels and of maximum margin regression on random input, scikit-learn's checks, messages."""
+"""Oracles of decomposable kernels and of maximum margin regression on random input,
+scikit-learn's checks, messages."""
 
 import pickle
 import warnings
@@ -41,8 +42,14 @@ CHECKED = [
     MultiTaskRidge(),
     MultiTaskRidgeCV(),
     *(CovarianceRidge(output_kernel=kernel) for kernel in ("linear", "rbf", "dirac")),
-    *(CovarianceRidgeCV(output_kernel=kernel, **SMALL) for kernel in ("linear", "rbf", "dirac")),
-    *(MaximumMarginRegression(output_kernel=kernel) for kernel in ("dirac", "linear", "rbf")),
+    *(
+        CovarianceRidgeCV(output_kernel=kernel, **SMALL)
+        for kernel in ("linear", "rbf", "dirac")
+    ),
+    *(
+        MaximumMarginRegression(output_kernel=kernel)
+        for kernel in ("dirac", "linear", "rbf")
+    ),
 ]
 
 
@@ -76,19 +83,26 @@ def test_sylvester_is_the_kronecker_system(seed):
     assert_allclose(C, long.reshape(Y.shape, order="F"), atol=1e-8)
     if seed % 2:
         inverse = np.linalg.inv(A)
-        assert_allclose(C, sla.solve_sylvester(K, lam1 * inverse, Y @ inverse), atol=1e-6)
+        assert_allclose(
+            C, sla.solve_sylvester(K, lam1 * inverse, Y @ inverse), atol=1e-6
+        )
 
 
 def test_any_operator_valued_kernel():
-    "thm-beyond-ridge: the theorem of the chapter, for a kernel that is not the identity."
+    """thm-beyond-ridge: the theorem of the chapter, for a kernel that is not the
+    identity."""
     rng = np.random.default_rng(0)
     X, Y, (A, _) = rng.normal(size=(9, 2)), rng.normal(size=(9, 3)), low_rank(rng, 3, 2)
-    h = operator_ridge(lambda P, R: np.multiply.outer(rbf_kernel(P, R, gamma=0.5), A), X, Y, 0.2)
+    h = operator_ridge(
+        lambda P, R: np.multiply.outer(rbf_kernel(P, R, gamma=0.5), A), X, Y, 0.2
+    )
     model = MultiTaskRidge(input_params={"gamma": 0.5}, lam1=0.2, task_gram=A).fit(X, Y)
     new = rng.normal(size=(4, 2))
     assert_allclose(model.predict(new), h(new), atol=1e-9)
     null = sla.null_space(A)
-    assert_allclose(model.predict(new) @ null, np.zeros((4, 1)), atol=1e-9)  # not for sale
+    assert_allclose(
+        model.predict(new) @ null, np.zeros((4, 1)), atol=1e-9
+    )  # not for sale
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -112,9 +126,15 @@ def test_multi_task_ridge_is_kernel_ridge():
         assert_allclose(ours.predict(X), oracle.predict(X), atol=1e-9)
         assert_allclose(ours.score(X, y), oracle.score(X, y))
         K = rbf_kernel(X, gamma=0.5)
-        assert_allclose(MultiTaskRidge("precomputed", lam1=0.3).fit(K, y).predict(K), ours.predict(X), atol=1e-9)
+        assert_allclose(
+            MultiTaskRidge("precomputed", lam1=0.3).fit(K, y).predict(K),
+            ours.predict(X),
+            atol=1e-9,
+        )
     assert MultiTaskRidgeCV().fit(X, Y).loo_losses_.shape == (50,)
-    assert MultiTaskRidgeCV("precomputed").fit(np.zeros((30, 30)), Y).lam1_ > 0  # a kernel that says nothing
+    assert (
+        MultiTaskRidgeCV("precomputed").fit(np.zeros((30, 30)), Y).lam1_ > 0
+    )  # a kernel that says nothing
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -125,28 +145,42 @@ def test_covariance_of_the_outputs(seed):
     moment, K_out = Y.T @ Y, Y @ Y.T
     B = covariance_dual(K, K_out, lam1, shrinkage)
     M = shrinkage * np.eye(len(K)) + (1 - shrinkage) * K_out / np.linalg.norm(K_out, 2)
-    Z = np.linalg.solve(np.kron(M, K) + lam1 * np.eye(K.size), np.eye(len(K)).ravel()).reshape(K.shape).T
+    Z = (
+        np.linalg.solve(np.kron(M, K) + lam1 * np.eye(K.size), np.eye(len(K)).ravel())
+        .reshape(K.shape)
+        .T
+    )
     assert_allclose(B, Z @ M, atol=1e-7)
-    A = shrinkage * np.eye(len(moment)) + (1 - shrinkage) * moment / np.linalg.norm(moment, 2)
+    A = shrinkage * np.eye(len(moment)) + (1 - shrinkage) * moment / np.linalg.norm(
+        moment, 2
+    )
     assert_allclose(K @ B @ Y, K @ decomposable_dual(K, A, Y, lam1) @ A, atol=1e-8)
 
 
 def test_covariance_between_two_models_of_the_chapter():
-    "Shrinkage 1 is ordinary ridge regression; prices 1 and 0 are kernel dependency estimation with p directions."
+    """Shrinkage 1 is ordinary ridge regression; prices 1 and 0 are kernel dependency
+    estimation with p directions."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, 4))
     params = dict(input_params={"gamma": 0.5}, lam1=0.3)
     one = CovarianceRidge(shrinkage=1.0, output_kernel="rbf", **params).fit(X, Y)
-    assert_allclose(one.weights(X), OutputKernelRidge(output_kernel="rbf", **params).fit(X, Y).weights(X), atol=1e-9)
+    assert_allclose(
+        one.weights(X),
+        OutputKernelRidge(output_kernel="rbf", **params).fit(X, Y).weights(X),
+        atol=1e-9,
+    )
     U = np.linalg.eigh(Y.T @ Y)[1][:, -2:]
     kept = MultiTaskRidge(task_gram=U @ U.T, **params).fit(X, Y)
-    kde = KernelDependencyEstimation(n_components=2, output_kernel="linear", **params).fit(X, Y)
+    kde = KernelDependencyEstimation(
+        n_components=2, output_kernel="linear", **params
+    ).fit(X, Y)
     assert_allclose(kept.predict(X), kde.predict(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "dirac"])
 def test_covariance_cross_validation(kernel):
-    "The losses of the grid are those of the fitted models; a Gram matrix of outputs gives the same."
+    """The losses of the grid are those of the fitted models; a Gram matrix of
+    outputs gives the same."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(24, 2))
     Y = rng.integers(3, size=24) if kernel == "dirac" else rng.normal(size=(24, 3))
@@ -157,9 +191,13 @@ def test_covariance_cross_validation(kernel):
         for j, shrinkage in enumerate(grid["shrinkage_grid"]):
             one = CovarianceRidge(lam1=lam1, shrinkage=shrinkage, output_kernel=kernel)
             losses = [one.fit(X[a], Y[a]).losses(X[b], Y[b]) for a, b in folds.split(X)]
-            assert_allclose(model.cv_losses_[i, j], np.concatenate(losses).mean(), rtol=1e-8)
+            assert_allclose(
+                model.cv_losses_[i, j], np.concatenate(losses).mean(), rtol=1e-8
+            )
     assert model.best_loss_ == model.cv_losses_.min()
-    blind = CovarianceRidgeCV(cv=folds, output_kernel="precomputed", **grid).fit(X, model.gram_)
+    blind = CovarianceRidgeCV(cv=folds, output_kernel="precomputed", **grid).fit(
+        X, model.gram_
+    )
     assert blind.best_params_ == model.best_params_
     assert_allclose(blind.weights(X), model.weights(X), atol=1e-12)
 
@@ -167,7 +205,12 @@ def test_covariance_cross_validation(kernel):
 def test_outputs_at_the_origin():
     X = np.arange(6.0)[:, None]
     assert_array_equal(CovarianceRidge().fit(X, np.zeros(6)).predict(X), np.zeros(6))
-    assert covariance_cv_losses(np.eye(4), np.zeros((4, 4)), [1.0], [0.5], [([0, 1], [2, 3])]) == 0.0
+    assert (
+        covariance_cv_losses(
+            np.eye(4), np.zeros((4, 4)), [1.0], [0.5], [([0, 1], [2, 3])]
+        )
+        == 0.0
+    )
 
 
 def reference(Q, C):
@@ -181,11 +224,17 @@ def reference(Q, C):
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("center", [False, True])
 def test_margin_reaches_the_optimum(seed, center):
-    "thm-beyond-margin, eq-beyond-gap: the optimum of another method, the conditions, the certificate."
+    """thm-beyond-margin, eq-beyond-gap: the optimum of another method, the
+    conditions, the certificate."""
     rng, K, _, Y, _ = problem(seed)
     C = float(10 ** rng.uniform(-2, 1))
     model = MaximumMarginRegression(
-        "precomputed", C=C, center=center, tol=1e-9, output_kernel="linear", max_iter=100_000
+        "precomputed",
+        C=C,
+        center=center,
+        tol=1e-9,
+        output_kernel="linear",
+        max_iter=100_000,
     ).fit(K, Y)
     Q = K * unit_gram(Y @ Y.T, center)[0]
     assert model.primal_ - model.dual_ <= 2e-9 * model.primal_
@@ -193,10 +242,16 @@ def test_margin_reaches_the_optimum(seed, center):
     g = 1 - Q @ model.alpha_
     assert model.alpha_.min() >= 0 and model.alpha_.max() <= C
     slack = 1e-3
-    assert (model.alpha_[g > slack] == C).all() and (model.alpha_[g < -slack] <= 1e-3 * C).all()
-    rough = MaximumMarginRegression("precomputed", C=C, center=center, tol=0.1, output_kernel="linear").fit(K, Y)
+    assert (model.alpha_[g > slack] == C).all() and (
+        model.alpha_[g < -slack] <= 1e-3 * C
+    ).all()
+    rough = MaximumMarginRegression(
+        "precomputed", C=C, center=center, tol=0.1, output_kernel="linear"
+    ).fit(K, Y)
     difference = rough.alpha_ - model.alpha_
-    assert 0.5 * difference @ Q @ difference <= rough.primal_ - rough.dual_ + 1e-6  # eq-beyond-gap
+    assert (
+        0.5 * difference @ Q @ difference <= rough.primal_ - rough.dual_ + 1e-6
+    )  # eq-beyond-gap
     assert rough.primal_ - rough.dual_ <= 0.1 * rough.primal_ + 1e-12
 
 
@@ -220,14 +275,20 @@ def test_margin_is_the_support_vector_machine(C):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 3))
     y = np.where(X[:, 0] + rng.normal(size=80) > 0.7, 1.0, -1.0)
-    oracle = LinearSVC(loss="hinge", C=C, fit_intercept=False, tol=1e-9, max_iter=1_000_000)
+    oracle = LinearSVC(
+        loss="hinge", C=C, fit_intercept=False, tol=1e-9, max_iter=1_000_000
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         oracle.fit(X, y)
-    ours = MaximumMarginRegression("linear", C=C, tol=1e-8, output_kernel="linear", center=False, max_iter=10_000)
+    ours = MaximumMarginRegression(
+        "linear", C=C, tol=1e-8, output_kernel="linear", center=False, max_iter=10_000
+    )
     assert_allclose(ours.fit(X, y).predict(X), oracle.decision_function(X), atol=2e-3)
     names = np.where(y > 0, "yes", "no")
-    two = MaximumMarginRegression("linear", C=C, tol=1e-8, max_iter=10_000).fit(X, names)
+    two = MaximumMarginRegression("linear", C=C, tol=1e-8, max_iter=10_000).fit(
+        X, names
+    )
     clear = np.abs(ours.predict(X)) > 1e-3
     assert_array_equal(two.predict(X)[clear] == "yes", ours.predict(X)[clear] > 0)
 
@@ -239,7 +300,9 @@ def test_margin_with_an_explicit_intercept_kernel_is_close_to_svc():
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=60) > 1, 1.0, -1.0)
     K = rbf_kernel(X, gamma=0.3)
     oracle = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(K, y).decision_function(K)
-    model = MaximumMarginRegression("precomputed", tol=1e-9, max_iter=100_000, output_kernel="linear", center=False)
+    model = MaximumMarginRegression(
+        "precomputed", tol=1e-9, max_iter=100_000, output_kernel="linear", center=False
+    )
     assert_allclose(model.fit(K + 300.0, y).predict(K + 300.0), oracle, atol=0.02)
 
 
@@ -260,16 +323,24 @@ def test_output_at_the_origin_has_no_weight():
 
 def test_margin_warns_when_stopped_early():
     rng = np.random.default_rng(0)
-    with pytest.warns(ConvergenceWarning, match="duality gap is .* of the criterion, above tol=1e-09"):
-        MaximumMarginRegression(C=100.0, tol=1e-9, max_iter=1).fit(rng.normal(size=(50, 2)), np.arange(50) % 2)
+    with pytest.warns(
+        ConvergenceWarning, match="duality gap is .* of the criterion, above tol=1e-09"
+    ):
+        MaximumMarginRegression(C=100.0, tol=1e-9, max_iter=1).fit(
+            rng.normal(size=(50, 2)), np.arange(50) % 2
+        )
 
 
 def test_unit_gram_of_centred_outputs():
     "Equal classes, centred, are the corners of a regular simplex."
     y = np.repeat(np.arange(4), 5)
     K = np.equal.outer(y, y).astype(float)
-    assert_allclose(unit_gram(K, center=True)[0], np.where(K > 0, 1, -1 / 3), atol=1e-12)
-    assert_allclose(unit_gram(K, center=True)[1] ** 2, center_gram(K).diagonal(), atol=1e-12)
+    assert_allclose(
+        unit_gram(K, center=True)[0], np.where(K > 0, 1, -1 / 3), atol=1e-12
+    )
+    assert_allclose(
+        unit_gram(K, center=True)[1] ** 2, center_gram(K).diagonal(), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -277,18 +348,42 @@ def test_unit_gram_of_centred_outputs():
     [
         (MultiTaskRidge(lam1=0), "lam1 must be a positive number: got 0"),
         (MultiTaskRidge(lam1="1"), "lam1 must be a positive number: got '1'"),
-        (MultiTaskRidge(task_gram=np.eye(3)), r"one row for each of the 2 outputs: got shape \(3, 3\)"),
-        (MultiTaskRidge(task_gram=[[0, 1], [1, 0]]), "task_gram must be positive semi-definite"),
+        (
+            MultiTaskRidge(task_gram=np.eye(3)),
+            r"one row for each of the 2 outputs: got shape \(3, 3\)",
+        ),
+        (
+            MultiTaskRidge(task_gram=[[0, 1], [1, 0]]),
+            "task_gram must be positive semi-definite",
+        ),
         (MultiTaskRidge(task_gram=[[1, 2], [0, 1]]), "task_gram must be symmetric"),
         (MultiTaskRidgeCV(lam1_grid=[]), "A grid must be a sequence of numbers"),
-        (MultiTaskRidgeCV(lam1_grid=[1.0, -1.0]), "lam1 must be a positive number: got -1.0"),
+        (
+            MultiTaskRidgeCV(lam1_grid=[1.0, -1.0]),
+            "lam1 must be a positive number: got -1.0",
+        ),
         (CovarianceRidge(lam1=np.nan), "lam1 must be a positive number"),
-        (CovarianceRidge(shrinkage=-0.1), "shrinkage must be a number from 0 to 1: got -0.1"),
-        (CovarianceRidgeCV(shrinkage_grid=[2.0]), "shrinkage must be a number from 0 to 1: got 2.0"),
+        (
+            CovarianceRidge(shrinkage=-0.1),
+            "shrinkage must be a number from 0 to 1: got -0.1",
+        ),
+        (
+            CovarianceRidgeCV(shrinkage_grid=[2.0]),
+            "shrinkage must be a number from 0 to 1: got 2.0",
+        ),
         (CovarianceRidge("precomputed"), "The Gram matrix X must be square"),
-        (MaximumMarginRegression(C=0, output_kernel="rbf"), "C must be a positive number: got 0"),
-        (MaximumMarginRegression(tol=-1, output_kernel="rbf"), "tol must be a positive number"),
-        (MaximumMarginRegression(max_iter=None, output_kernel="rbf"), "max_iter must be a positive number"),
+        (
+            MaximumMarginRegression(C=0, output_kernel="rbf"),
+            "C must be a positive number: got 0",
+        ),
+        (
+            MaximumMarginRegression(tol=-1, output_kernel="rbf"),
+            "tol must be a positive number",
+        ),
+        (
+            MaximumMarginRegression(max_iter=None, output_kernel="rbf"),
+            "max_iter must be a positive number",
+        ),
     ],
 )
 def test_messages(model, message):
@@ -298,20 +393,27 @@ def test_messages(model, message):
 
 
 @pytest.mark.parametrize(
-    "model", CHECKED, ids=lambda model: f"{type(model).__name__}-{getattr(model, 'output_kernel', '')}"
+    "model",
+    CHECKED,
+    ids=lambda model: f"{type(model).__name__}-{getattr(model, 'output_kernel', '')}",
 )
 def test_a_good_citizen(model):
-    "Clone, pickle, pipeline, grid search; a second fit gives the same, but for where BLAS starts in memory."
+    """Clone, pickle, pipeline, grid search; a second fit gives the same, but for
+    where BLAS starts in memory."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 3)), np.arange(30) % 3
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
-    once, again = clone(model).fit(X, y), pickle.loads(pickle.dumps(clone(model).fit(X, y)))
+    once, again = (
+        clone(model).fit(X, y),
+        pickle.loads(pickle.dumps(clone(model).fit(X, y))),
+    )
     assert_allclose(once.predict(X), again.predict(X), atol=1e-9)
     name = next(p for p in ("lam1", "C", "lam1_grid") if p in model.get_params())
     values = [(0.1, 0.2), (1.0, 2.0)] if name == "lam1_grid" else [0.1, 1.0]
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), clone(model)), {f"{type(model).__name__.lower()}__{name}": values}
+        make_pipeline(StandardScaler(), clone(model)),
+        {f"{type(model).__name__.lower()}__{name}": values},
     )
     assert np.isfinite(search.fit(X, y).best_score_)
 
@@ -325,7 +427,9 @@ def test_cross_validation_of_gram_matrices():
         CovarianceRidge("precomputed", output_kernel=kernel),
         MaximumMarginRegression("precomputed", output_kernel=kernel),
     ):
-        assert np.isfinite(cross_val_score(model, rbf_kernel(X), np.arange(30), cv=3)).all()
+        assert np.isfinite(
+            cross_val_score(model, rbf_kernel(X), np.arange(30), cv=3)
+        ).all()
 
 
 def test_links_with_a_margin():
@@ -333,7 +437,12 @@ def test_links_with_a_margin():
     rng = np.random.default_rng(0)
     place = rng.random((60, 2))
     links = (rbf_kernel(place, gamma=1.0) > np.exp(-0.04)).astype(float) - np.eye(60)
-    for model in (MaximumMarginRegression(input_params={"gamma": 20.0}), CovarianceRidge(input_params={"gamma": 20.0})):
-        predictor = LinkPredictor(model, random_state=0).fit(place[:30], links[:30, :30])
+    for model in (
+        MaximumMarginRegression(input_params={"gamma": 20.0}),
+        CovarianceRidge(input_params={"gamma": 20.0}),
+    ):
+        predictor = LinkPredictor(model, random_state=0).fit(
+            place[:30], links[:30, :30]
+        )
         scores = predictor.score_pairs(place[30:])
         assert roc_auc(links[30:, 30:], scores) > 0.8

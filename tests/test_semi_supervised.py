@@ -1,4 +1,5 @@
-"""Semi-supervised ridge regression against the naive formula (9) of RRSN, and every message."""
+"""Semi-supervised ridge regression against the naive formula (9) of RRSN, and every
+message."""
 
 import pickle
 import tracemalloc
@@ -31,7 +32,8 @@ RATES = [(0.01, 0.01), (1.0, 0.0), (0.01, 10.0), (100.0, 1e-4)]
 
 
 def problem(seed, linear=False):
-    "Random nodes, the Gram matrix of their inputs (singular if linear), a graph, and the labelled nodes."
+    """Random nodes, the Gram matrix of their inputs (singular if linear), a graph,
+    and the labelled nodes."""
     rng = np.random.default_rng(seed)
     n, l = rng.integers(20, 70), rng.integers(2, 15)
     X = rng.normal(size=(n, 3))
@@ -41,7 +43,8 @@ def problem(seed, linear=False):
 
 
 def naive(K, M, labelled, lam1, lam2):
-    "The matrix B of eq-rrsn-9, by an inverse; the weights at all nodes are the columns of B K."
+    """The matrix B of eq-rrsn-9, by an inverse; the weights at all nodes are the
+    columns of B K."""
     n = len(K)
     U = np.eye(n)[labelled]
     return U @ np.linalg.inv(K @ U.T @ U + lam1 * np.eye(n) + 2 * lam2 * K @ M)
@@ -51,7 +54,8 @@ def naive(K, M, labelled, lam1, lam2):
 @pytest.mark.parametrize("smoother", SMOOTHERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_one_spectrum_gives_the_naive_solution(seed, smoother, linear):
-    "eq-rrsn-9, dense and sparse graph, regular and singular Gram matrix, all penalties."
+    """eq-rrsn-9, dense and sparse graph, regular and singular Gram matrix, all
+    penalties."""
     X, K, W, labelled = problem(seed, linear)
     R, _ = kernel_factor(K)
     assert_allclose(R @ R.T, K, atol=1e-12, strict=True)
@@ -61,7 +65,9 @@ def test_one_spectrum_gives_the_naive_solution(seed, smoother, linear):
         expected = (naive(K, M, labelled, lam1, lam2) @ K).T
         for form in (M, operator, lambda A: M @ A):
             spectrum = SmoothedSpectrum(R, form)
-            assert_allclose(spectrum.weights(labelled, lam1, lam2), expected, atol=1e-9, strict=True)
+            assert_allclose(
+                spectrum.weights(labelled, lam1, lam2), expected, atol=1e-9, strict=True
+            )
         G = spectrum.gram(lam1, lam2)
         part = spectrum.gram(lam1, lam2, labelled, [0, 3])
         assert_allclose(part, G[np.ix_(labelled, [0, 3])], atol=1e-12, strict=True)
@@ -88,7 +94,9 @@ def test_zero_gram_matrix():
 
 
 def test_spectrum_refuses_what_is_no_smoother():
-    with pytest.raises(ValueError, match="must be positive semi-definite: R'MR has the eigenvalue -1"):
+    with pytest.raises(
+        ValueError, match="must be positive semi-definite: R'MR has the eigenvalue -1"
+    ):
         SmoothedSpectrum(np.eye(2), np.diag([1.0, -1.0]))
     with pytest.raises(ValueError, match="must be symmetric"):
         SmoothedSpectrum(np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]]))
@@ -102,7 +110,9 @@ def test_lam1_must_be_positive(rates):
 
 @pytest.mark.parametrize("lam2", [-1e-9, np.inf, None])
 def test_lam2_must_not_be_negative(lam2):
-    with pytest.raises(ValueError, match="lam2 must be a number that is not negative: got"):
+    with pytest.raises(
+        ValueError, match="lam2 must be a number that is not negative: got"
+    ):
         SmoothedSpectrum(np.eye(2), np.eye(2)).weights([0], 1.0, lam2)
 
 
@@ -134,7 +144,10 @@ def test_labelled_keeps_its_order():
 @pytest.mark.parametrize(
     "entries, message",
     [
-        ([[0, 1, 0], [1, 0, 1]], r"must be square, a row and a column for each node: got \(2, 3\)"),
+        (
+            [[0, 1, 0], [1, 0, 1]],
+            r"must be square, a row and a column for each node: got \(2, 3\)",
+        ),
         ([[0, 1.0], [2.0, 0]], "must be symmetric"),
         ([[0, -1.0], [-1.0, 0]], "must not be negative: the least is -1"),
         ([[1.0, 1.0], [1.0, 0]], "must have a zero diagonal"),
@@ -158,7 +171,11 @@ def test_a_graph_without_edges_warns(form):
 
 
 def test_smoothers_are_checked():
-    with pytest.raises(ValueError, match="smoother must be 'laplacian', 'diffusion' or 'diffusion-graph': got 'heat'"):
+    with pytest.raises(
+        ValueError,
+        match="smoother must be 'laplacian', 'diffusion' or 'diffusion-graph': got "
+        "'heat'",
+    ):
         next(graph_smoothers(1.0 - np.eye(2), "heat"))
     with pytest.raises(ValueError, match="beta2 must be a number that is not negative"):
         next(graph_smoothers(1.0 - np.eye(2), "diffusion", [-1.0]))
@@ -178,8 +195,14 @@ SMALL = {"lam1_grid": [0.001, 0.1], "lam2_grid": [0.0, 0.01]}
 
 
 @parametrize_with_checks(
-    [SemiSupervisedOutputKernelRidge(output_kernel=kernel) for kernel in ("linear", "rbf", "dirac")]
-    + [SemiSupervisedOutputKernelRidgeCV(output_kernel=kernel, **SMALL) for kernel in ("linear", "dirac")]
+    [
+        SemiSupervisedOutputKernelRidge(output_kernel=kernel)
+        for kernel in ("linear", "rbf", "dirac")
+    ]
+    + [
+        SemiSupervisedOutputKernelRidgeCV(output_kernel=kernel, **SMALL)
+        for kernel in ("linear", "dirac")
+    ]
     + [SemiSupervisedOutputKernelRidge(n_landmarks=60, smoother="diffusion-graph")]
 )
 def test_scikit_learns_checks(estimator, check):
@@ -192,7 +215,12 @@ def model_and_data(seed, **params):
     X = rng.normal(size=(40, 2))
     labelled = rng.permutation(40)[:8]
     Y = np.c_[np.sin(X[labelled, 0]), X[labelled, 1] ** 2]
-    return SemiSupervisedOutputKernelRidge(input_params={"sigma": 1.0}, **params), X, Y, labelled
+    return (
+        SemiSupervisedOutputKernelRidge(input_params={"sigma": 1.0}, **params),
+        X,
+        Y,
+        labelled,
+    )
 
 
 @pytest.mark.parametrize("smoother", SMOOTHERS)
@@ -201,23 +229,36 @@ def test_estimator_is_the_naive_formula_at_seen_and_unseen_nodes(graph, smoother
     "eq-rrsn-7, eq-rrsn-9."
     W = knn_graph(np.random.default_rng(5).normal(size=(40, 2)), 3)
     form = {"given": W.toarray(), "sparse": W}.get(graph, graph)
-    model, X, Y, labelled = model_and_data(0, lam1=0.01, lam2=0.1, smoother=smoother, beta2=0.5, graph=form)
+    model, X, Y, labelled = model_and_data(
+        0, lam1=0.01, lam2=0.1, smoother=smoother, beta2=0.5, graph=form
+    )
     model.fit(X, Y, labelled)
     K = RBFKernel(sigma=1.0).gram(X)
-    edges = {"kernel": K - np.eye(40), "knn": knn_graph(X, 10).toarray()}.get(graph, W.toarray())
+    edges = {"kernel": K - np.eye(40), "knn": knn_graph(X, 10).toarray()}.get(
+        graph, W.toarray()
+    )
     (M,) = graph_smoothers(edges, smoother, [0.5])
     B = naive(K, M, labelled, 0.01, 0.1)
     X_new = np.random.default_rng(1).normal(size=(7, 2))
     assert_allclose(model.transduction_weights_, (B @ K).T, atol=1e-8, strict=True)
-    assert_allclose(model.weights(X), model.transduction_weights_, atol=1e-8, strict=True)
-    assert_allclose(model.weights(X_new), (B @ RBFKernel(sigma=1.0).gram(X, X_new)).T, atol=1e-8, strict=True)
+    assert_allclose(
+        model.weights(X), model.transduction_weights_, atol=1e-8, strict=True
+    )
+    assert_allclose(
+        model.weights(X_new),
+        (B @ RBFKernel(sigma=1.0).gram(X, X_new)).T,
+        atol=1e-8,
+        strict=True,
+    )
     assert_allclose(model.predict(X_new), model.weights(X_new) @ Y, strict=True)
 
 
 def test_without_smoothness_it_is_ridge_regression_on_the_labelled_nodes():
     model, X, Y, labelled = model_and_data(1, lam1=0.1, lam2=0.0)
     oracle = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X[labelled], Y)
-    assert_allclose(model.fit(X, Y, labelled).predict(X), oracle.predict(X), atol=1e-9, strict=True)
+    assert_allclose(
+        model.fit(X, Y, labelled).predict(X), oracle.predict(X), atol=1e-9, strict=True
+    )
 
 
 def test_mask_indices_and_order():
@@ -228,7 +269,9 @@ def test_mask_indices_and_order():
     by_mask = clone(model).fit(X, Y[np.argsort(labelled)], mask).predict(X)
     assert_allclose(by_mask, by_index, atol=1e-9, strict=True)
     everything = clone(model).fit(X, X).predict(X)
-    assert_allclose(clone(model).fit(X, X, np.arange(40)).predict(X), everything, strict=True)
+    assert_allclose(
+        clone(model).fit(X, X, np.arange(40)).predict(X), everything, strict=True
+    )
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -242,7 +285,12 @@ def test_gram_matrices_are_enough(cls):
         blind = cls("precomputed", graph=graph, output_kernel="precomputed")
         blind.fit(kernel.gram(X), RBFKernel().gram(Y), labelled)
         K_new = kernel.gram(X_new, X)
-        assert_allclose(blind.predict_gram(K_new), seeing.predict_gram(X_new), atol=1e-8, strict=True)
+        assert_allclose(
+            blind.predict_gram(K_new),
+            seeing.predict_gram(X_new),
+            atol=1e-8,
+            strict=True,
+        )
         assert_array_equal(blind.decode(K_new), seeing.decode(X_new))
 
 
@@ -256,12 +304,19 @@ def test_landmarks_of_full_rank_change_nothing_and_few_are_a_kernel_of_their_own
     kernel, marks = RBFKernel(sigma=1.0), few.landmarks_
     C = kernel.gram(X, X[marks])
     nystrom = C @ np.linalg.solve(C[marks], C.T)
-    B = naive(nystrom, next(graph_smoothers(knn_graph(X, 10))).toarray(), labelled, 0.01, 0.1)
+    B = naive(
+        nystrom, next(graph_smoothers(knn_graph(X, 10))).toarray(), labelled, 0.01, 0.1
+    )
     assert_allclose(few.transduction_weights_, (B @ nystrom).T, atol=1e-8, strict=True)
     assert_allclose(few.weights(X), few.transduction_weights_, atol=1e-8, strict=True)
-    blind = clone(few).set_params(input_kernel="precomputed", input_params=None, graph=knn_graph(X, 10))
+    blind = clone(few).set_params(
+        input_kernel="precomputed", input_params=None, graph=knn_graph(X, 10)
+    )
     assert_allclose(
-        blind.fit(kernel.gram(X), Y, labelled).weights(kernel.gram(X)), few.weights(X), atol=1e-8, strict=True
+        blind.fit(kernel.gram(X), Y, labelled).weights(kernel.gram(X)),
+        few.weights(X),
+        atol=1e-8,
+        strict=True,
     )
 
 
@@ -269,14 +324,23 @@ def test_landmarks_of_full_rank_change_nothing_and_few_are_a_kernel_of_their_own
 def test_cv_equals_a_loop_over_fits(smoother):
     _, X, Y, labelled = model_and_data(5)
     lam1s, lam2s, betas = [0.01, 0.1], [0.0, 0.01, 1.0], [0.1, 1.0]
-    params = dict(input_params={"sigma": 1.0}, smoother=smoother, output_kernel="rbf", kernel_params={"sigma": 0.5})
+    params = dict(
+        input_params={"sigma": 1.0},
+        smoother=smoother,
+        output_kernel="rbf",
+        kernel_params={"sigma": 0.5},
+    )
     cv = KFold(4, shuffle=True, random_state=0)
-    model = SemiSupervisedOutputKernelRidgeCV(lam1_grid=lam1s, lam2_grid=lam2s, beta2_grid=betas, cv=cv, **params)
+    model = SemiSupervisedOutputKernelRidgeCV(
+        lam1_grid=lam1s, lam2_grid=lam2s, beta2_grid=betas, cv=cv, **params
+    )
     model.fit(X, Y, labelled)
     losses = np.zeros_like(model.cv_losses_)
     assert losses.shape == (1 if smoother == "laplacian" else 2, 2, 3)
     for b, i, j in np.ndindex(losses.shape):
-        one = SemiSupervisedOutputKernelRidge(lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params)
+        one = SemiSupervisedOutputKernelRidge(
+            lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params
+        )
         parts = [
             one.fit(X, Y[train], labelled[train]).losses(X[labelled[test]], Y[test])
             for train, test in cv.split(labelled)
@@ -284,8 +348,12 @@ def test_cv_equals_a_loop_over_fits(smoother):
         losses[b, i, j] = np.concatenate(parts).mean()
     assert_allclose(model.cv_losses_, losses, atol=1e-9, strict=True)
     b, i, j = np.unravel_index(losses.argmin(), losses.shape)
-    one = SemiSupervisedOutputKernelRidge(lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params)
-    assert_allclose(one.fit(X, Y, labelled).weights(X), model.weights(X), atol=1e-9, strict=True)
+    one = SemiSupervisedOutputKernelRidge(
+        lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params
+    )
+    assert_allclose(
+        one.fit(X, Y, labelled).weights(X), model.weights(X), atol=1e-9, strict=True
+    )
     assert model.best_loss_ == pytest.approx(losses.min())
 
 
@@ -297,16 +365,25 @@ def test_clone_pickle_grid_search(cls):
     again = pickle.loads(pickle.dumps(fitted))
     assert_allclose(again.predict_gram(X), fitted.predict_gram(X), strict=True)
     grid = {"n_neighbors": [3, 5], "input_kernel": [RBFKernel(0.5), RBFKernel(1.0)]}
-    search = GridSearchCV(clone(model).set_params(input_params=None), grid, cv=2).fit(X, np.sin(X))
+    search = GridSearchCV(clone(model).set_params(input_params=None), grid, cv=2).fit(
+        X, np.sin(X)
+    )
     assert search.best_estimator_.labelled_.tolist() == list(range(40))
-    piped = make_pipeline(StandardScaler(), model).fit(X, Y, **{f"{cls.__name__.lower()}__labelled": labelled})
+    piped = make_pipeline(StandardScaler(), model).fit(
+        X, Y, **{f"{cls.__name__.lower()}__labelled": labelled}
+    )
     assert piped.predict(X).shape == (40, 2)
 
 
 def test_classes_decode_and_probabilities():
     X = np.r_[np.linspace(0, 1, 20), np.linspace(2, 3, 20)][:, None]
     for cls in MODELS:
-        model = cls(input_params={"sigma": 0.2}, graph="knn", n_neighbors=2, output_kernel="dirac")
+        model = cls(
+            input_params={"sigma": 0.2},
+            graph="knn",
+            n_neighbors=2,
+            output_kernel="dirac",
+        )
         model = model if cls is MODELS[0] else model.set_params(cv=2)
         model.fit(X, ["a", "a", "b", "b"], [0, 3, 36, 39])
         assert model.predict([[0.9], [2.1]]).tolist() == ["a", "b"]
@@ -320,11 +397,20 @@ def test_classes_decode_and_probabilities():
         ({"lam2": -1.0}, "lam2 must be a number that is not negative: got -1.0"),
         ({"beta2": -1.0}, "beta2 must be a number that is not negative"),
         ({"smoother": "heat"}, "smoother must be"),
-        ({"graph": "ring"}, "graph must be 'kernel', 'knn' or the weights of the edges: got 'ring'"),
+        (
+            {"graph": "ring"},
+            "graph must be 'kernel', 'knn' or the weights of the edges: got 'ring'",
+        ),
         ({"graph": np.zeros((3, 3))}, r"must be square, .* got \(3, 3\), n_nodes=40"),
-        ({"graph": "knn", "n_neighbors": 40}, "n_neighbors must be a whole number from 1 to 39 for 40 nodes: got 40"),
+        (
+            {"graph": "knn", "n_neighbors": 40},
+            "n_neighbors must be a whole number from 1 to 39 for 40 nodes: got 40",
+        ),
         ({"n_landmarks": 0}, "n_landmarks must be None or a positive integer: got 0"),
-        ({"input_kernel": "linear", "input_params": None}, "graph='kernel' takes .* the least is .* graph='knn'"),
+        (
+            {"input_kernel": "linear", "input_params": None},
+            "graph='kernel' takes .* the least is .* graph='knn'",
+        ),
     ],
 )
 def test_parameters_are_checked(params, message):
@@ -339,8 +425,14 @@ def test_grids_and_splits_are_checked():
     for params, message in [
         ({"lam1_grid": [1.0, 0.0]}, "lam1 must be a positive number: got 0.0"),
         ({"lam2_grid": []}, "must not be empty"),
-        ({"smoother": "diffusion", "beta2_grid": [1.0, -1.0]}, "beta2 must be a number that is not negative"),
-        ({"cv": ShuffleSplit(2, test_size=0.3, train_size=0.3)}, "A split must use all 8 labelled nodes: got 2 and 3"),
+        (
+            {"smoother": "diffusion", "beta2_grid": [1.0, -1.0]},
+            "beta2 must be a number that is not negative",
+        ),
+        (
+            {"cv": ShuffleSplit(2, test_size=0.3, train_size=0.3)},
+            "A split must use all 8 labelled nodes: got 2 and 3",
+        ),
         ({"cv": 9}, "greater than the number of samples"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -350,21 +442,27 @@ def test_grids_and_splits_are_checked():
 @pytest.mark.parametrize("cls", MODELS)
 def test_data_are_checked(cls):
     _, X, Y, labelled = model_and_data(9)
-    with pytest.raises(ValueError, match="y must hold the outputs of the 8 labelled nodes: got 7"):
+    with pytest.raises(
+        ValueError, match="y must hold the outputs of the 8 labelled nodes: got 7"
+    ):
         cls().fit(X, Y[:7], labelled)
     with pytest.raises(ValueError, match="No node is labelled"):
         cls().fit(X, Y[:0], np.zeros(40, bool))
     with pytest.raises(ValueError, match="at least two training examples"):
         cls().fit(X, Y[:1], labelled[:1])
     indefinite = RBFKernel(sigma=1.0).gram(X) - 0.5 * np.eye(40)
-    with pytest.raises(ValueError, match="The Gram matrix X must be positive semi-definite"):
+    with pytest.raises(
+        ValueError, match="The Gram matrix X must be positive semi-definite"
+    ):
         cls("precomputed").fit(indefinite, Y, labelled)
     with pytest.raises(ValueError, match="must be symmetric"):
         cls(graph=np.triu(np.ones((40, 40)), 1)).fit(X, Y, labelled)
 
 
 def test_a_graph_without_edges_warns_and_leaves_the_supervised_solution():
-    model, X, Y, labelled = model_and_data(10, lam1=0.1, lam2=1.0, graph=sp.csr_array((40, 40)))
+    model, X, Y, labelled = model_and_data(
+        10, lam1=0.1, lam2=1.0, graph=sp.csr_array((40, 40))
+    )
     with pytest.warns(UserWarning, match="The graph has no edge"):
         model.fit(X, Y, labelled)
     oracle = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X[labelled], Y)
@@ -372,16 +470,25 @@ def test_a_graph_without_edges_warns_and_leaves_the_supervised_solution():
 
 
 def test_no_output_of_an_unlabelled_node_is_read():
-    "Other outputs of the labelled nodes change the prediction; there are no others to change."
+    """Other outputs of the labelled nodes change the prediction; there are no others
+    to change."""
     model, X, Y, labelled = model_and_data(11)
     W = model.fit(X, Y, labelled).transduction_weights_
-    assert_allclose(clone(model).fit(X, 3 * Y, labelled).transduction_weights_, W, strict=True)
+    assert_allclose(
+        clone(model).fit(X, 3 * Y, labelled).transduction_weights_, W, strict=True
+    )
 
 
 @pytest.mark.parametrize("smoother", ["laplacian", "diffusion-graph"])
 def test_landmarks_and_a_sparse_graph_never_form_a_square_matrix(smoother):
     X = np.random.default_rng(12).normal(size=(4000, 2))
-    params = dict(input_params={"sigma": 1.0}, graph="knn", n_landmarks=30, smoother=smoother, beta2=0.1)
+    params = dict(
+        input_params={"sigma": 1.0},
+        graph="knn",
+        n_landmarks=30,
+        smoother=smoother,
+        beta2=0.1,
+    )
     tracemalloc.start()
     model = SemiSupervisedOutputKernelRidge(**params).fit(X, X[:20], np.arange(20))
     model.predict(X)
@@ -397,5 +504,7 @@ def test_the_gram_matrix_of_the_inputs_is_computed_once():
         shapes.append((len(A), len(B)))
         return RBFKernel(sigma=0.5).gram(A, B)
 
-    SemiSupervisedOutputKernelRidge(kernel, graph="kernel").fit(X, X[:10], np.arange(10))
+    SemiSupervisedOutputKernelRidge(kernel, graph="kernel").fit(
+        X, X[:10], np.arange(10)
+    )
     assert shapes.count((40, 40)) == 1

@@ -1,4 +1,5 @@
-"""The comparison of what pages tell without data and with it: it sees words and numbers, and not what may differ."""
+"""The comparison of what pages tell without data and with it: it sees words and
+numbers, and not what may differ."""
 
 import copy
 import json
@@ -23,9 +24,16 @@ def notebook(*cells):
 
 
 def test_a_demonstration_is_a_tag():
-    cell = {"cell_type": "code", "metadata": {}, "source": "#| hide_input\n#| demonstration\nprint(1)"}
+    cell = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": "#| hide_input\n#| demonstration\nprint(1)",
+    }
     (cell,) = directives.apply({"cells": [cell]})["cells"]
-    assert cell["metadata"]["tags"] == ["remove-input", "demonstration"] and cell["source"] == "print(1)"
+    assert (
+        cell["metadata"]["tags"] == ["remove-input", "demonstration"]
+        and cell["source"] == "print(1)"
+    )
 
 
 def test_words_and_numbers_are_compared():
@@ -40,13 +48,19 @@ def test_words_and_numbers_are_compared():
 
 @pytest.mark.parametrize("tag", ["demonstration", "remove-cell", "remove-output"])
 def test_what_may_differ(tag):
-    one, other = notebook(("a", "toy", tag), ("b", "b")), notebook(("a", "real", tag), ("b", "b"))
+    one, other = (
+        notebook(("a", "toy", tag), ("b", "b")),
+        notebook(("a", "real", tag), ("b", "b")),
+    )
     assert texts.differences("x", one, other) == [] and list(texts.told(one)) == [1]
-    assert texts.differences("x", notebook(("a", "toy", "export")), notebook(("a", "real", "export")))
+    assert texts.differences(
+        "x", notebook(("a", "toy", "export")), notebook(("a", "real", "export"))
+    )
 
 
 def test_every_textual_form_is_read():
-    "Markdown, HTML without the bytes of its images, results without their address, errors; not the standard error."
+    """Markdown, HTML without the bytes of its images, results without their address,
+    errors; not the standard error."""
     bytes_ = "data:image/png;base64,iVBORw0KG+go/AA="
     data = {
         "text/html": f'<img alt="A tree" src="{bytes_}">',
@@ -60,12 +74,21 @@ def test_every_textual_form_is_read():
         new.new_output("error", ename="ValueError", evalue="no", traceback=[]),
     ]
     said = texts.said(new.new_code_cell("x", outputs=outputs))
-    assert said == ['<img alt="A tree" src="…">', "<A at …>", "It **holds**.", "ValueError: no"]
+    assert said == [
+        '<img alt="A tree" src="…">',
+        "<A at …>",
+        "It **holds**.",
+        "ValueError: no",
+    ]
 
 
 TIMED = [
     ("from time import perf_counter\nimport time", False),
-    ("def measured(f):\n    start = perf_counter()\n    f()\n    return perf_counter() - start", True),
+    (
+        "def measured(f):\n    start = perf_counter()\n    f()\n    return "
+        "perf_counter() - start",
+        True,
+    ),
     ("sizes, seconds = [1, 2], []", False),
     ("for n in sizes:\n    seconds.append(measured(lambda: n))", True),
     ("slope = max(seconds) / n", True),
@@ -80,26 +103,40 @@ TIMED = [
 
 def test_cells_that_depend_on_a_clock():
     cells = [new.new_code_cell(source) for source, _ in TIMED]
-    assert texts.timed_cells(cells) == {n for n, (_, timed) in enumerate(TIMED) if timed}
+    assert texts.timed_cells(cells) == {
+        n for n, (_, timed) in enumerate(TIMED) if timed
+    }
 
 
 def test_of_a_measured_time_the_words_are_compared():
     source = "from time import perf_counter\nprint(perf_counter())"
-    one, other = notebook((source, "0.5 s, 10 times less")), notebook((source, "1.25e-3 s, 9 times less"))
+    one, other = (
+        notebook((source, "0.5 s, 10 times less")),
+        notebook((source, "1.25e-3 s, 9 times less")),
+    )
     assert texts.differences("x", one, other) == []
     assert texts.differences("x", one, notebook((source, "1.25 s, 9 times more")))
 
 
 def test_who_reads_data():
-    "The page that makes the module, a page that imports it by way of a lab, and one that does neither."
-    pages = {path.stem: fingerprint.reads_data(path, nb) for path, nb in execute.prepared()[0].items()}
+    """The page that makes the module, a page that imports it by way of a lab, and
+    one that does neither."""
+    pages = {
+        path.stem: fingerprint.reads_data(path, nb)
+        for path, nb in execute.prepared()[0].items()
+    }
     assert pages["90_datasets"] and pages["51_noise"] and pages["91_tables"]
     assert not pages["00_core"] and not pages["01_trees"]
-    assert fingerprint._imported("from ..core import a\nfrom . import b", "okbook.labs") >= {
+    assert fingerprint._imported(
+        "from ..core import a\nfrom . import b", "okbook.labs"
+    ) >= {
         "okbook.core",
         "okbook.labs.b",
     }
-    assert fingerprint._imported("def f():\n    import okbook.tables as t") == {"okbook", "okbook.tables"}
+    assert fingerprint._imported("def f():\n    import okbook.tables as t") == {
+        "okbook",
+        "okbook.tables",
+    }
     assert fingerprint._imported("from sklearn import datasets") == set()
 
 
@@ -112,14 +149,24 @@ def test_without_data(monkeypatch, tmp_path):
         without = fingerprint.surroundings()
     with texts.surroundings(tmp_path):
         with_data = fingerprint.surroundings()
-    assert without[0] != with_data[0] and without[1] == with_data[1] and os.environ["OKBOOK_DATA"] == str(tmp_path)
+    assert (
+        without[0] != with_data[0]
+        and without[1] == with_data[1]
+        and os.environ["OKBOOK_DATA"] == str(tmp_path)
+    )
 
 
 def test_what_data_cannot_change_is_executed_once(tmp_path):
     "It is taken from beside other data, not from beside other code."
     source = notebook(("1", "one"))
     for name, printed in (("code-none", "one"), ("other-some", "other")):
-        execute.keep(get_cache(tmp_path / name), tmp_path / "a.ipynb", notebook(("1", printed)), 1.5, [1])
+        execute.keep(
+            get_cache(tmp_path / name),
+            tmp_path / "a.ipynb",
+            notebook(("1", printed)),
+            1.5,
+            [1],
+        )
     cache = get_cache(tmp_path / "code-some")
     assert execute.missing(cache, {"a": source}) == {"a": source}
     execute.borrow(cache, {"a": source})
@@ -133,29 +180,48 @@ def test_what_was_executed_is_found_again(tmp_path, monkeypatch):
     "With the seconds of its cells, which must not make it another notebook."
     path, source = (
         tmp_path / "a.ipynb",
-        new.new_notebook(cells=[new.new_code_cell("import time; time.sleep(0.3); 6 * 7")]),
+        new.new_notebook(
+            cells=[new.new_code_cell("import time; time.sleep(0.3); 6 * 7")]
+        ),
     )
-    book = {path: source, tmp_path / "b.ipynb": new.new_notebook(cells=[new.new_code_cell("1 / 0")])}
+    book = {
+        path: source,
+        tmp_path / "b.ipynb": new.new_notebook(cells=[new.new_code_cell("1 / 0")]),
+    }
     monkeypatch.setattr(execute, "prepared", lambda: (copy.deepcopy(book), 60))
-    monkeypatch.setattr(execute.pages, "cache_folder", lambda built: tmp_path / "code-data")
+    monkeypatch.setattr(
+        execute.pages, "cache_folder", lambda built: tmp_path / "code-data"
+    )
     monkeypatch.setattr(execute.fingerprint, "reads_data", lambda path, notebook: True)
     monkeypatch.setattr(execute.equations, "docname", lambda path: path.stem)
     execute.main()
     (found,) = execute.cached().items()
-    assert found[0] == path and found[1][0].cells[0].outputs[0].data["text/plain"] == "42"
+    assert (
+        found[0] == path and found[1][0].cells[0].outputs[0].data["text/plain"] == "42"
+    )
     (seconds,) = found[1][1]
     assert 0.3 < seconds < 60
 
 
 def test_a_page_that_differs_is_named(monkeypatch, tmp_path, capsys):
     path = fingerprint.ROOT / "nbs" / "00_core.ipynb"
-    found = {True: {path: notebook(("1", "real"))}, False: {path: notebook(("1", "toy"))}}
+    found = {
+        True: {path: notebook(("1", "real"))},
+        False: {path: notebook(("1", "toy"))},
+    }
     monkeypatch.setattr(texts, "executed", lambda data: found[bool(data)])
     monkeypatch.setattr(texts, "notebooks", lambda: [(path, json.loads("{}"))])
     monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
-    assert texts.main() and "nbs/00_core, cell 0" in (said := capsys.readouterr().out) and "-toy" in said
+    assert (
+        texts.main()
+        and "nbs/00_core, cell 0" in (said := capsys.readouterr().out)
+        and "-toy" in said
+    )
     found[True][path].cells[0].outputs[0].text = "toy"
-    assert not texts.main() and "1 cells on 1 pages tell the same" in capsys.readouterr().out
+    assert (
+        not texts.main()
+        and "1 cells on 1 pages tell the same" in capsys.readouterr().out
+    )
     del found[True][path]
     assert texts.main() and "nbs/00_core: a cell fails" in capsys.readouterr().out
     monkeypatch.setenv("OKBOOK_DATA", "")

@@ -1,7 +1,9 @@
-"""The last bit decides nothing: what is equal in exact arithmetic stays equal, however a processor rounds.
+"""The last bit decides nothing: what is equal in exact arithmetic stays equal, however
+a processor rounds.
 
-Noise of a few units in the last place stands for other orders of summation. Each test first makes sure that the noise
-would change an answer that is looked up with ``argmin`` or ``argmax``.
+Noise of a few units in the last place stands for other orders of summation. Each test
+first makes sure that the noise would change an answer that is looked up with ``argmin``
+or ``argmax``.
 """
 
 from fractions import Fraction
@@ -65,20 +67,35 @@ def test_what_differs_is_not_equal():
     assert first_smallest([1.0 + 3 * NEARLY, 1.0]) == 1
     assert first_smallest([1.0 + 0.3 * NEARLY, 1.0]) == 0
     assert first_largest([1e-30, 2e-30]) == 1
-    assert first_smallest([np.inf, 5.0, np.inf]) == 1 and first_largest([-np.inf, 5.0]) == 1
-    assert first_smallest([np.inf, np.inf]) == 0 and first_largest([np.inf, 1.0, np.inf]) == 0
+    assert (
+        first_smallest([np.inf, 5.0, np.inf]) == 1
+        and first_largest([-np.inf, 5.0]) == 1
+    )
+    assert (
+        first_smallest([np.inf, np.inf]) == 0
+        and first_largest([np.inf, 1.0, np.inf]) == 0
+    )
 
 
 def test_merge_ties():
     rng = np.random.default_rng(0)
     values = rng.integers(-3, 4, 3000) / 7
     merged = merge_ties(shaken(values, rng))
-    assert_array_equal(np.unique(merged, return_inverse=True)[1], np.unique(values, return_inverse=True)[1])
-    noise = 1e-16 * rng.standard_normal(100)  # what is left of a difference of numbers near one
+    assert_array_equal(
+        np.unique(merged, return_inverse=True)[1],
+        np.unique(values, return_inverse=True)[1],
+    )
+    noise = 1e-16 * rng.standard_normal(
+        100
+    )  # what is left of a difference of numbers near one
     assert len(set(merge_ties(np.r_[noise, 1.0], scale=1.0))) == 2
-    tiny = np.geomspace(1e-300, 1.0, 500)  # kernel values of distant points are small, and not equal
+    tiny = np.geomspace(
+        1e-300, 1.0, 500
+    )  # kernel values of distant points are small, and not equal
     assert_array_equal(merge_ties(tiny), tiny)
-    assert_array_equal(merge_ties([np.inf, 1.0, -np.inf, np.inf]), [np.inf, 1.0, -np.inf, np.inf])
+    assert_array_equal(
+        merge_ties([np.inf, 1.0, -np.inf, np.inf]), [np.inf, 1.0, -np.inf, np.inf]
+    )
     assert len(merge_ties([])) == 0
 
 
@@ -114,12 +131,16 @@ def test_output_kernel_trees(splitter, seed):
     how = {"splitter": splitter, "random_state": seed, "max_features": 4}
     tree = OutputKernelTree("precomputed", **how).fit(X, K).tree_
     same_tree(tree, OutputKernelTree("precomputed", **how).fit(X, noise).tree_)
-    same_tree(tree, OutputKernelTree("linear", **how).fit(X, shaken(Y, rng)).tree_)  # from the factor
+    same_tree(
+        tree, OutputKernelTree("linear", **how).fit(X, shaken(Y, rng)).tree_
+    )  # from the factor
 
 
 def test_forests_decode_alike():
     X, Y, rng = tied_problem(0, n=120)
-    model = OutputKernelExtraTrees("rbf", kernel_params={"sigma": 0.5}, n_estimators=20, random_state=0)
+    model = OutputKernelExtraTrees(
+        "rbf", kernel_params={"sigma": 0.5}, n_estimators=20, random_state=0
+    )
     chosen = [model.fit(X, outputs).decode(X + 0.4) for outputs in (Y, shaken(Y, rng))]
     assert_array_equal(*chosen)
 
@@ -127,7 +148,9 @@ def test_forests_decode_alike():
 # Classification trees, stumps and AdaBoost
 
 
-@pytest.mark.parametrize("how", [{}, {"criterion": "gini"}, {"n_best": 20}, {"confidence": 0.25}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{}, {"criterion": "gini"}, {"n_best": 20}, {"confidence": 0.25}], ids=str
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classification_trees(how, n_classes):
     for seed in range(10):
@@ -135,7 +158,9 @@ def test_classification_trees(how, n_classes):
         y, weight = rng.integers(0, n_classes, len(X)), rng.integers(1, 4, len(X)) / 7.0
         y[:n_classes] = range(n_classes)
         tree = RandomizedTreeClassifier(**how, random_state=seed).fit(X, y, weight)
-        other = RandomizedTreeClassifier(**how, random_state=seed).fit(X, y, shaken(weight, rng))
+        other = RandomizedTreeClassifier(**how, random_state=seed).fit(
+            X, y, shaken(weight, rng)
+        )
         same_tree(tree.tree_, other.tree_)
         assert_array_equal(tree.predict(X), other.predict(X))
 
@@ -144,7 +169,10 @@ def test_classification_trees(how, n_classes):
 def test_stumps(criterion):
     for seed in range(20):
         X, _, rng = tied_problem(seed)
-        y, weight = rng.integers(0, 2 + seed % 2, len(X)), rng.integers(1, 4, len(X)) / 7.0
+        y, weight = (
+            rng.integers(0, 2 + seed % 2, len(X)),
+            rng.integers(1, 4, len(X)) / 7.0,
+        )
         y[:3] = [0, 1, 1 + seed % 2]
         one = DecisionStump(criterion).fit(X, y, weight)
         other = DecisionStump(criterion).fit(X, y, shaken(weight, rng))
@@ -153,9 +181,14 @@ def test_stumps(criterion):
 
 
 @pytest.mark.filterwarnings("ignore:Boosting stops")
-@pytest.mark.parametrize("learner", [None, RandomizedTreeClassifier(min_samples_leaf=2, confidence=0.25)], ids=str)
+@pytest.mark.parametrize(
+    "learner",
+    [None, RandomizedTreeClassifier(min_samples_leaf=2, confidence=0.25)],
+    ids=str,
+)
 def test_adaboost(learner, monkeypatch):
-    "Rounding in each round; a product of a BLAS in the place of the sum in order, as it was."
+    """Rounding in each round; a product of a BLAS in the place of the sum in order,
+    as it was."""
     exact_step = ensembles.boost_step
     for seed in range(10):
         X, _, rng = tied_problem(seed, n=100)
@@ -206,7 +239,9 @@ def test_neighbours():
     Y, queries = rng.standard_normal((60, 2)), rng.integers(0, 3, (40, 3)) / 3.0
     for k in (1, 4, 7):
         W = OutputKernelKNN(k).fit(X, Y).weights(queries)
-        distances = np.round(9 * ((queries[:, None] - X[None]) ** 2).sum(axis=2)).astype(int)  # exact
+        distances = np.round(
+            9 * ((queries[:, None] - X[None]) ** 2).sum(axis=2)
+        ).astype(int)  # exact
         chosen = np.sort(np.argsort(distances, axis=1, kind="stable")[:, :k], axis=1)
         assert_array_equal(W.indices.reshape(40, k), chosen)
 
@@ -215,12 +250,20 @@ def test_ranks():
     rng = np.random.default_rng(0)
     truth, scores = rng.integers(0, 2, 400), rng.integers(0, 5, 400) / 7.0
     noise = shaken(scores, rng)
-    assert roc_auc_score(truth, noise) != roc_auc_score(truth, scores)  # the noise would show
-    np.testing.assert_allclose(roc_auc(truth, noise), roc_auc_score(truth, scores), rtol=1e-13)
-    np.testing.assert_allclose(pr_auc(truth, noise), average_precision_score(truth, scores), rtol=1e-13)
+    assert roc_auc_score(truth, noise) != roc_auc_score(
+        truth, scores
+    )  # the noise would show
+    np.testing.assert_allclose(
+        roc_auc(truth, noise), roc_auc_score(truth, scores), rtol=1e-13
+    )
+    np.testing.assert_allclose(
+        pr_auc(truth, noise), average_precision_score(truth, scores), rtol=1e-13
+    )
     for rule in ("f1", "balanced"):
         np.testing.assert_allclose(
-            choose_threshold(truth > 0, noise, rule), choose_threshold(truth > 0, scores, rule), rtol=1e-12
+            choose_threshold(truth > 0, noise, rule),
+            choose_threshold(truth > 0, scores, rule),
+            rtol=1e-12,
         )
 
 
@@ -231,5 +274,6 @@ def test_strongest_links():
     noise = np.triu(shaken(scores, rng))
     candidates = np.ones((12, 12), dtype=bool)
     assert_array_equal(
-        strongest_links(noise + np.triu(noise, 1).T, candidates, 9), strongest_links(scores, candidates, 9)
+        strongest_links(noise + np.triu(noise, 1).T, candidates, 9),
+        strongest_links(scores, candidates, 9),
     )

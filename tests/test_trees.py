@@ -7,12 +7,21 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook import core
@@ -32,11 +41,14 @@ MODELS = [OutputKernelTree, *ENSEMBLES]
 
 def few(cls, *args, **kwargs):
     "A model that is quick to fit."
-    return cls(*args, **({} if cls is OutputKernelTree else {"n_estimators": 5}), **kwargs)
+    return cls(
+        *args, **({} if cls is OutputKernelTree else {"n_estimators": 5}), **kwargs
+    )
 
 
 def problem(seed):
-    "Random inputs of many shapes, with ties and constant columns; whole-number outputs; weights; parameters."
+    """Random inputs of many shapes, with ties and constant columns; whole-number
+    outputs; weights; parameters."""
     rng = np.random.default_rng(seed)
     n, p, d = rng.integers(5, 120), rng.integers(1, 8), rng.integers(1, 9)
     X = rng.normal(size=(n, p)) if seed % 2 else rng.integers(0, 6, size=(n, p))
@@ -58,20 +70,27 @@ def gain(X, Y, weight, members, feature, threshold):
     "Decrease of the weighted variance, from the definition."
     left = members[X[members, feature] <= threshold]
     right = members[X[members, feature] > threshold]
-    return sum(sign * scatter(Y, weight, part) for sign, part in ((1, members), (-1, left), (-1, right)))
+    return sum(
+        sign * scatter(Y, weight, part)
+        for sign, part in ((1, members), (-1, left), (-1, right))
+    )
 
 
 def scatter(Y, weight, members):
     w = weight[members]
-    return float(w @ ((Y[members] - w @ Y[members] / w.sum()) ** 2).sum(axis=1)) if len(members) else 0.0
+    return (
+        float(w @ ((Y[members] - w @ Y[members] / w.sum()) ** 2).sum(axis=1))
+        if len(members)
+        else 0.0
+    )
 
 
 def assert_same_tree(ours, theirs, X, Y, weight):
     """Node for node the same features, thresholds and leaves.
 
-    Where two splits of a node have exactly the same gain, scikit-learn's choice is an accident of rounding: there the
-    gains must agree to the last digits, and the nodes after it, which see another random stream, are not compared.
-    Whether that happened.
+    Where two splits of a node have exactly the same gain, scikit-learn's choice is an
+    accident of rounding: there the gains must agree to the last digits, and the nodes
+    after it, which see another random stream, are not compared. Whether that happened.
     """
     t, s = ours.tree_, theirs.tree_
     weight = np.ones(len(X)) if weight is None else weight
@@ -85,7 +104,10 @@ def assert_same_tree(ours, theirs, X, Y, weight):
         if t.feature[a] < 0:
             continue
         if t.feature[a] == s.feature[b] and t.threshold[a] == s.threshold[b]:
-            todo += [(t.children_right[a], s.children_right[b]), (t.children_left[a], s.children_left[b])]
+            todo += [
+                (t.children_right[a], s.children_right[b]),
+                (t.children_left[a], s.children_left[b]),
+            ]
             continue
         one = gain(X, Y, weight, members, t.feature[a], t.threshold[a])
         other = gain(X, Y, weight, members, s.feature[b], s.threshold[b])
@@ -96,21 +118,32 @@ def assert_same_tree(ours, theirs, X, Y, weight):
 
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_linear_kernel_is_scikit_learns_regression_tree(splitter):
-    "eq-ok3-3, eq-ok3-6, eq-ok3-7: the same tree, and the same predictions, on a hundred random problems."
+    """eq-ok3-3, eq-ok3-6, eq-ok3-7: the same tree, and the same predictions, on a
+    hundred random problems."""
     peer = DecisionTreeRegressor if splitter == "best" else ExtraTreeRegressor
     ties = 0
     for seed in range(100):
         X, Y, weight, params = problem(seed)
         theirs = peer(**params).fit(X, Y, sample_weight=weight)
-        ours = OutputKernelTree(splitter=splitter, **params).fit(X, Y, sample_weight=weight)
+        ours = OutputKernelTree(splitter=splitter, **params).fit(
+            X, Y, sample_weight=weight
+        )
         found = assert_same_tree(ours, theirs, X, Y, weight)
         ties += found
         if not found:
             assert_array_equal(ours.apply(X), theirs.apply(X))
-            assert_array_equal(ours.decision_path(X).toarray(), theirs.decision_path(X).toarray())
-            assert_allclose(ours.predict(X), theirs.predict(X).reshape(Y.shape), atol=1e-12)
-            assert_allclose(ours.tree_.impurity, theirs.tree_.impurity * Y.shape[1], atol=1e-9)
-            assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-12)
+            assert_array_equal(
+                ours.decision_path(X).toarray(), theirs.decision_path(X).toarray()
+            )
+            assert_allclose(
+                ours.predict(X), theirs.predict(X).reshape(Y.shape), atol=1e-12
+            )
+            assert_allclose(
+                ours.tree_.impurity, theirs.tree_.impurity * Y.shape[1], atol=1e-9
+            )
+            assert_allclose(
+                ours.feature_importances_, theirs.feature_importances_, atol=1e-12
+            )
     assert ties <= 10
 
 
@@ -127,8 +160,12 @@ def test_dirac_kernel_is_scikit_learns_classification_tree(splitter):
         ):
             continue
         theirs = peer(**params).fit(X, y, sample_weight=weight)
-        ours = OutputKernelTree("dirac", splitter=splitter, **params).fit(X, y, sample_weight=weight)
-        found = assert_same_tree(ours, theirs, X, np.equal.outer(y, np.unique(y)).astype(float), weight)
+        ours = OutputKernelTree("dirac", splitter=splitter, **params).fit(
+            X, y, sample_weight=weight
+        )
+        found = assert_same_tree(
+            ours, theirs, X, np.equal.outer(y, np.unique(y)).astype(float), weight
+        )
         ties += found
         if not found:
             assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
@@ -137,7 +174,8 @@ def test_dirac_kernel_is_scikit_learns_classification_tree(splitter):
 
 
 def test_general_outputs():
-    "eq-ok3-3: real outputs, where two gains are equal only if two questions part a small node alike."
+    """eq-ok3-3: real outputs, where two gains are equal only if two questions part a
+    small node alike."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         X, Y = rng.normal(size=(150, 6)).astype(np.float32), rng.normal(size=(150, 3))
@@ -149,13 +187,18 @@ def test_general_outputs():
 
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_both_forms_of_the_search_grow_the_same_tree(splitter):
-    "Gram matrix (double, single precision, read-only) and factor: eq-trees-gain in two ways."
+    """Gram matrix (double, single precision, read-only) and factor: eq-trees-gain in
+    two ways."""
     for seed in range(60):
         X, Y, weight, params = problem(seed)
         K = Y @ Y.T
         frozen = K.copy()
         frozen.flags.writeable = False
-        fits = [OutputKernelTree(splitter=splitter, **params).fit(X, Y, sample_weight=weight)]
+        fits = [
+            OutputKernelTree(splitter=splitter, **params).fit(
+                X, Y, sample_weight=weight
+            )
+        ]
         for gram in (K, K.astype(np.float32), frozen):
             model = OutputKernelTree("precomputed", splitter=splitter, **params)
             fits.append(model.fit(X, gram, sample_weight=weight))
@@ -170,7 +213,9 @@ def test_a_gram_matrix_of_small_rank_is_factored_and_gives_the_same_trees(rank):
     rng = np.random.default_rng(rank)
     X, F = rng.normal(size=(300, 5)), rng.normal(size=(300, rank))
     for splitter in ("best", "random"):
-        low = OutputKernelTree("precomputed", splitter=splitter, random_state=0).fit(X, F @ F.T)
+        low = OutputKernelTree("precomputed", splitter=splitter, random_state=0).fit(
+            X, F @ F.T
+        )
         high = OutputKernelTree(splitter=splitter, random_state=0).fit(X, F)
         assert_array_equal(low.tree_.feature, high.tree_.feature)
         assert_array_equal(low.tree_.threshold, high.tree_.threshold)
@@ -178,24 +223,39 @@ def test_a_gram_matrix_of_small_rank_is_factored_and_gives_the_same_trees(rank):
 
 def test_weights_count_as_repetitions():
     rng = np.random.default_rng(0)
-    X, Y, times = rng.normal(size=(60, 4)), rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
-    kernel = {"output_kernel": "rbf", "kernel_params": {"sigma": 2.0}, "random_state": 0}
+    X, Y, times = (
+        rng.normal(size=(60, 4)),
+        rng.normal(size=(60, 2)),
+        rng.integers(0, 4, size=60),
+    )
+    kernel = {
+        "output_kernel": "rbf",
+        "kernel_params": {"sigma": 2.0},
+        "random_state": 0,
+    }
     weighted = OutputKernelTree(**kernel).fit(X, Y, sample_weight=times)
-    repeated = OutputKernelTree(**kernel).fit(X.repeat(times, axis=0), Y.repeat(times, axis=0))
+    repeated = OutputKernelTree(**kernel).fit(
+        X.repeat(times, axis=0), Y.repeat(times, axis=0)
+    )
     assert_allclose(weighted.tree_.threshold, repeated.tree_.threshold)
     assert_allclose(weighted.tree_.impurity, repeated.tree_.impurity, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [RBFKernel(sigma=1.5), lambda A, B: (1 + A @ B.T) ** 2])
+@pytest.mark.parametrize(
+    "kernel", [RBFKernel(sigma=1.5), lambda A, B: (1 + A @ B.T) ** 2]
+)
 def test_score_of_a_node_by_brute_force(kernel):
-    "eq-ok3-11 and eq-ok3-3: the variance of every node, and the best split of every node, from the definition."
+    """eq-ok3-11 and eq-ok3-3: the variance of every node, and the best split of
+    every node, from the definition."""
     rng = np.random.default_rng(1)
     X, Y = rng.normal(size=(40, 3)).astype(np.float32), rng.normal(size=(40, 2))
     model = OutputKernelTree(kernel, min_samples_leaf=2, random_state=0).fit(X, Y)
     K, t = model.gram_, model.tree_
 
     def variance(members):
-        return np.mean(K[members, members]) - np.mean([[K[i, j] for j in members] for i in members])
+        return np.mean(K[members, members]) - np.mean(
+            [[K[i, j] for j in members] for i in members]
+        )
 
     for node in range(t.node_count):
         members = t.samples[t.start[node] : t.stop[node]]
@@ -204,12 +264,19 @@ def test_score_of_a_node_by_brute_force(kernel):
             scores = {}
             for f in range(3):
                 for cut in np.unique(X[members, f])[:-1]:
-                    left, right = members[X[members, f] <= cut], members[X[members, f] > cut]
+                    left, right = (
+                        members[X[members, f] <= cut],
+                        members[X[members, f] > cut],
+                    )
                     if min(len(left), len(right)) >= 2:
-                        parts = len(left) * variance(left) + len(right) * variance(right)
+                        parts = len(left) * variance(left) + len(right) * variance(
+                            right
+                        )
                         scores[f, cut] = variance(members) - parts / len(members)
             f, go = t.feature[node], X[members, t.feature[node]] <= t.threshold[node]
-            assert_allclose(scores[f, X[members[go], f].max()], max(scores.values()), atol=1e-12)
+            assert_allclose(
+                scores[f, X[members[go], f].max()], max(scores.values()), atol=1e-12
+            )
 
 
 @pytest.mark.parametrize(
@@ -238,7 +305,11 @@ def test_ensembles_are_scikit_learns_tree_for_tree(ours, peer, weights):
     paths, pointers = peer.decision_path(X)
     assert_array_equal(ours.decision_path(X)[0].toarray(), paths.toarray())
     assert_array_equal(ours.decision_path(X)[1], pointers)
-    total = sum(t.tree_.compute_feature_importances(normalize=False) * t.tree_.weighted_n_node_samples[0] for t in peer)
+    total = sum(
+        t.tree_.compute_feature_importances(normalize=False)
+        * t.tree_.weighted_n_node_samples[0]
+        for t in peer
+    )
     assert_allclose(ours.feature_importances_, total / total.sum())
 
 
@@ -246,7 +317,12 @@ def test_out_of_bag_score_is_scikit_learns():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(120, 4))
     y = np.round(10 * X[:, 0] + rng.normal(size=120))
-    params = {"n_estimators": 30, "min_samples_leaf": 4, "random_state": 0, "oob_score": True}
+    params = {
+        "n_estimators": 30,
+        "min_samples_leaf": 4,
+        "random_state": 0,
+        "oob_score": True,
+    }
     ours = OutputKernelBagging(**params).fit(X, y)
     peer = RandomForestRegressor(max_features=1.0, **params).fit(X, y)
     assert_allclose(ours.oob_score_, peer.oob_score_)
@@ -258,17 +334,34 @@ def test_out_of_bag_score_is_scikit_learns():
 
 
 def test_out_of_bag_score_is_the_same_however_the_outputs_are_given():
-    "Vectors, a kernel function, indices of a Gram matrix, the matrix itself; of vectors no n x n matrix is made."
+    """Vectors, a kernel function, indices of a Gram matrix, the matrix itself; of
+    vectors no n x n matrix is made."""
     rng = np.random.default_rng(4)
     X, Y = rng.normal(size=(60, 3)), rng.integers(-4, 5, size=(60, 2)).astype(float)
     K = Y @ Y.T
-    params = {"n_estimators": 40, "min_samples_leaf": 3, "random_state": 0, "oob_score": True}
+    params = {
+        "n_estimators": 40,
+        "min_samples_leaf": 3,
+        "random_state": 0,
+        "oob_score": True,
+    }
     vectors = OutputKernelBagging("linear", **params).fit(X, Y)
     assert vectors._training_gram.kept is None
-    assert OutputKernelBagging("dirac", **params).fit(X, Y[:, 0].astype(str))._training_gram.kept is None
-    for kernel, y in ((lambda A, B: A @ B.T, Y), (GramKernel(K), np.arange(60)), ("precomputed", K)):
+    assert (
+        OutputKernelBagging("dirac", **params)
+        .fit(X, Y[:, 0].astype(str))
+        ._training_gram.kept
+        is None
+    )
+    for kernel, y in (
+        (lambda A, B: A @ B.T, Y),
+        (GramKernel(K), np.arange(60)),
+        ("precomputed", K),
+    ):
         other = OutputKernelBagging(kernel, **params).fit(X, y)
-        assert_allclose([other.oob_loss_, other.oob_score_], [vectors.oob_loss_, vectors.oob_score_])
+        assert_allclose(
+            [other.oob_loss_, other.oob_score_], [vectors.oob_loss_, vectors.oob_score_]
+        )
 
 
 def test_out_of_bag_examples_that_every_tree_has_seen():
@@ -281,8 +374,14 @@ def test_out_of_bag_examples_that_every_tree_has_seen():
 def test_weights_and_predicted_kernel_by_brute_force(cls):
     "eq-ok3-16, eq-ok3-17, eq-ok3-19, eq-ok3-20, eq-ok3-21 by double sums over leaves."
     rng = np.random.default_rng(4)
-    X, Y, Q = rng.normal(size=(50, 4)), rng.normal(size=(50, 3)), rng.normal(size=(7, 4))
-    model = few(cls, "rbf", kernel_params={"sigma": 1.0}, min_samples_leaf=3, random_state=0).fit(X, Y)
+    X, Y, Q = (
+        rng.normal(size=(50, 4)),
+        rng.normal(size=(50, 3)),
+        rng.normal(size=(7, 4)),
+    )
+    model = few(
+        cls, "rbf", kernel_params={"sigma": 1.0}, min_samples_leaf=3, random_state=0
+    ).fit(X, Y)
     trees = [model] if cls is OutputKernelTree else model.estimators_
     W = np.zeros((7, 50))
     for tree in trees:
@@ -293,14 +392,25 @@ def test_weights_and_predicted_kernel_by_brute_force(cls):
     assert_allclose(model.weights(Q).toarray(), W, atol=1e-14)
     assert_allclose(model.weights(Q).sum(axis=1), np.ones(7))
     K = RBFKernel(sigma=1.0).gram(Y)
-    double = [[sum(a[i] * b[j] * K[i, j] for i in range(50) for j in range(50)) for b in W] for a in W]
+    double = [
+        [sum(a[i] * b[j] * K[i, j] for i in range(50) for j in range(50)) for b in W]
+        for a in W
+    ]
     assert_allclose(model.predict_gram(Q), np.array(double), atol=1e-12)
-    nearest = [min(np.flatnonzero(w), key=lambda c: K[c, c] - 2 * w @ K[:, c]) for w in W]  # eq-ok3-18
+    nearest = [
+        min(np.flatnonzero(w), key=lambda c: K[c, c] - 2 * w @ K[:, c]) for w in W
+    ]  # eq-ok3-18
     assert_allclose(model.predict(Q), Y[nearest])
     everywhere = [min(range(50), key=lambda c: K[c, c] - 2 * w @ K[:, c]) for w in W]
     assert_allclose(model.predict(Q, candidates="train"), Y[everywhere])
     given = rng.normal(size=(9, 3))
-    chosen = [min(range(9), key=lambda c: 1 - 2 * w @ RBFKernel(sigma=1.0).gram(Y, given)[:, c]) for w in W]
+    chosen = [
+        min(
+            range(9),
+            key=lambda c: 1 - 2 * w @ RBFKernel(sigma=1.0).gram(Y, given)[:, c],
+        )
+        for w in W
+    ]
     assert_array_equal(model.decode(Q, candidates=given), chosen)
 
 
@@ -311,14 +421,20 @@ def test_pruning_is_scikit_learns():
         ours, peer = OutputKernelTree(**params), DecisionTreeRegressor(**params)
         if assert_same_tree(clone(ours).fit(X, Y), clone(peer).fit(X, Y), X, Y, None):
             continue
-        path, theirs = ours.cost_complexity_pruning_path(X, Y), peer.cost_complexity_pruning_path(X, Y)
+        path, theirs = (
+            ours.cost_complexity_pruning_path(X, Y),
+            peer.cost_complexity_pruning_path(X, Y),
+        )
         d = Y.shape[1]
         assert_allclose(path.ccp_alphas, theirs.ccp_alphas * d, atol=1e-9)
         assert_allclose(path.impurities, theirs.impurities * d, atol=1e-9)
         for alpha in theirs.ccp_alphas[1::3] * 1.0001:
             ours.set_params(ccp_alpha=alpha * d).fit(X, Y)
             peer.set_params(ccp_alpha=alpha).fit(X, Y)
-            assert ours.get_n_leaves() == peer.get_n_leaves() and ours.get_depth() == peer.get_depth()
+            assert (
+                ours.get_n_leaves() == peer.get_n_leaves()
+                and ours.get_depth() == peer.get_depth()
+            )
             assert_allclose(ours.predict(X), peer.predict(X).reshape(Y.shape))
 
 
@@ -327,18 +443,28 @@ def test_min_impurity_decrease_is_scikit_learns():
     X, y = rng.normal(size=(100, 3)), rng.integers(0, 9, size=100).astype(float)
     for least in (0.0, 0.1, 0.5):
         ours = OutputKernelTree(min_impurity_decrease=least, random_state=0).fit(X, y)
-        peer = DecisionTreeRegressor(min_impurity_decrease=least, random_state=0).fit(X, y)
+        peer = DecisionTreeRegressor(min_impurity_decrease=least, random_state=0).fit(
+            X, y
+        )
         assert_array_equal(ours.apply(X), peer.apply(X))
 
 
 def test_sequences_as_outputs():
-    "Any objects, with a callable kernel: here words, compared by the letters they share."
+    """Any objects, with a callable kernel: here words, compared by the letters they
+    share."""
     words = ["tree", "tree", "treat", "bread", "bread", "broad", "trees", "break"]
-    shared = lambda A, B: np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+    shared = lambda A, B: np.array(
+        [[float(len(set(a) & set(b))) for b in B] for a in A]
+    )
     X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2], [0.3], [1.3]])
     model = OutputKernelTree(shared, max_depth=1).fit(X, words)
-    assert model.predict([[0.0], [1.3]])[0].startswith("tre") and model.predict([[1.3]]) == ["bread"]
-    assert few(OutputKernelExtraTrees, shared, random_state=0).fit(X, words).predict(X) == words
+    assert model.predict([[0.0], [1.3]])[0].startswith("tre") and model.predict(
+        [[1.3]]
+    ) == ["bread"]
+    assert (
+        few(OutputKernelExtraTrees, shared, random_state=0).fit(X, words).predict(X)
+        == words
+    )
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -347,9 +473,15 @@ def test_a_graph_is_learned_from_its_gram_matrix(cls):
     A = np.triu(rng.uniform(size=(30, 30)) < 0.2, 1).astype(float)
     A += A.T
     X = rng.normal(size=(30, 4))
-    by_name = few(cls, "diffusion", kernel_params={"beta": 0.5}, random_state=0).fit(X, A)
-    by_gram = few(cls, "precomputed", random_state=0).fit(X, diffusion_gram(A, beta=0.5))
-    by_index = few(cls, GramKernel(diffusion_gram(A, beta=0.5)), random_state=0).fit(X, np.arange(30))
+    by_name = few(cls, "diffusion", kernel_params={"beta": 0.5}, random_state=0).fit(
+        X, A
+    )
+    by_gram = few(cls, "precomputed", random_state=0).fit(
+        X, diffusion_gram(A, beta=0.5)
+    )
+    by_index = few(cls, GramKernel(diffusion_gram(A, beta=0.5)), random_state=0).fit(
+        X, np.arange(30)
+    )
     assert_allclose(by_name.predict_gram(X), by_gram.predict_gram(X))
     assert_allclose(by_name.predict_gram(X), by_index.predict_gram(X))
     assert np.linalg.eigvalsh(by_name.predict_gram(X)).min() > -1e-10
@@ -360,11 +492,15 @@ def test_scikit_learns_tools_work():
     X, Y = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
     K = RBFKernel(sigma=1.0).gram(Y)
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), OutputKernelTree(GramKernel(K), random_state=0)),
+        make_pipeline(
+            StandardScaler(), OutputKernelTree(GramKernel(K), random_state=0)
+        ),
         {"outputkerneltree__max_depth": [1, 3]},
     )
     search.fit(X, np.arange(60))
-    direct = cross_val_score(OutputKernelTree(RBFKernel(sigma=1.0), max_depth=1, random_state=0), X, Y, cv=5)
+    direct = cross_val_score(
+        OutputKernelTree(RBFKernel(sigma=1.0), max_depth=1, random_state=0), X, Y, cv=5
+    )
     assert_allclose(search.cv_results_["mean_test_score"][0], direct.mean())
 
 
@@ -378,16 +514,23 @@ def test_workers_do_not_change_the_result(cls):
     K = RBFKernel(sigma=1.0).gram(Y)
     one = few(cls, "precomputed", random_state=0).fit(X, K)
     two = few(cls, "precomputed", random_state=0, n_jobs=2).fit(X, K)
-    with parallel_config(backend="loky", n_jobs=2):  # worker processes, which see a read-only memory map
+    with parallel_config(
+        backend="loky", n_jobs=2
+    ):  # worker processes, which see a read-only memory map
         processes = few(cls, "precomputed", random_state=0).fit(X, K)
     for other in (two, processes):
         assert_array_equal(one.weights(X).toarray(), other.weights(X).toarray())
 
 
 def test_a_gram_matrix_is_not_copied():
-    X, F = np.random.default_rng(9).normal(size=(100, 2)), np.random.default_rng(9).normal(size=(100, 100))
+    X, F = (
+        np.random.default_rng(9).normal(size=(100, 2)),
+        np.random.default_rng(9).normal(size=(100, 100)),
+    )
     K = (F @ F.T).astype(np.float32)
-    model = OutputKernelExtraTrees("precomputed", n_estimators=3, random_state=0).fit(X, K)
+    model = OutputKernelExtraTrees("precomputed", n_estimators=3, random_state=0).fit(
+        X, K
+    )
     assert np.shares_memory(model.gram_, K)
     assert model.gram_.dtype == np.float32
 
@@ -397,7 +540,9 @@ def test_memory_of_an_ensemble_is_that_of_its_nodes():
     X, Y = rng.normal(size=(500, 4)), rng.normal(size=(500, 50))
     sizes = []
     for n_estimators in (10, 60):
-        model = OutputKernelExtraTrees("rbf", n_estimators=n_estimators, max_features=1, random_state=0).fit(X, Y)
+        model = OutputKernelExtraTrees(
+            "rbf", n_estimators=n_estimators, max_features=1, random_state=0
+        ).fit(X, Y)
         sizes.append(len(pickle.dumps(model)))
         nodes = sum(tree.tree_.node_count for tree in model.estimators_)
     assert (sizes[1] - sizes[0]) / 50 < 60 * nodes / 60
@@ -417,8 +562,13 @@ def test_pickle_and_clone():
 
 
 def test_export_text():
-    X, y = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [3.0, 7.0]]), np.array([0.0, 0.0, 4.0, 5.0])
-    tree = OutputKernelTree(max_depth=2, random_state=0, max_features=2).fit(X[:, :1], y)
+    X, y = (
+        np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [3.0, 7.0]]),
+        np.array([0.0, 0.0, 4.0, 5.0]),
+    )
+    tree = OutputKernelTree(max_depth=2, random_state=0, max_features=2).fit(
+        X[:, :1], y
+    )
     text = export_text(tree, feature_names=["size"])
     assert "|--- size <= 1.50" in text and "n = 2, variance = 0.00: 0.00" in text
     assert "(and below)" in export_text(tree, max_depth=1)
@@ -439,9 +589,16 @@ def test_plot_tree_draws_images_in_the_leaves():
     assert len(ax.child_axes) == tree.get_n_leaves()
     leaf = np.flatnonzero(tree.tree_.feature < 0)[0]
     inside = tree.tree_.samples[tree.tree_.start[leaf] : tree.tree_.stop[leaf]]
-    assert_allclose(ax.child_axes[0].images[0].get_array(), Y[inside].mean(axis=0).reshape(2, 3))
+    assert_allclose(
+        ax.child_axes[0].images[0].get_array(), Y[inside].mean(axis=0).reshape(2, 3)
+    )
     drawn = []
-    plot_tree(tree, max_depth=1, draw=lambda inset, output: drawn.append(output), ax=plt.figure().subplots())
+    plot_tree(
+        tree,
+        max_depth=1,
+        draw=lambda inset, output: drawn.append(output),
+        ax=plt.figure().subplots(),
+    )
     assert len(drawn) == 2
     plt.close("all")
 
@@ -456,8 +613,15 @@ Y0 = np.random.default_rng(13).normal(size=(10, 3))
 def test_bad_data(cls):
     model = few(cls)
     with pytest.raises(ValueError, match="NaN"):
-        model.fit(np.where(X0 > 1, np.nan, X0) if (X0 > 1).any() else np.full_like(X0, np.nan), Y0)
-    with pytest.raises(ValueError, match=r"at least two training examples.*n_samples=1"):
+        model.fit(
+            np.where(X0 > 1, np.nan, X0)
+            if (X0 > 1).any()
+            else np.full_like(X0, np.nan),
+            Y0,
+        )
+    with pytest.raises(
+        ValueError, match=r"at least two training examples.*n_samples=1"
+    ):
         model.fit(X0[:1], Y0[:1])
     with pytest.raises(ValueError, match="10.*9"):
         model.fit(X0, Y0[:9])
@@ -489,14 +653,26 @@ def test_a_factor_that_leaves_no_trace_does_not_hide_negative_eigenvalues(cls):
     rng = np.random.default_rng(14)
     X, (u, v) = rng.normal(size=(100, 2)), rng.normal(size=(2, 100))
     low_rank = np.outer(u, u) - 0.5 * np.outer(v, v)
-    swaps = np.kron(np.eye(50), [[0.0, 1.0], [1.0, 0.0]])  # its diagonal is zero: the empty factor leaves nothing
+    swaps = np.kron(
+        np.eye(50), [[0.0, 1.0], [1.0, 0.0]]
+    )  # its diagonal is zero: the empty factor leaves nothing
     almost = RBFKernel(sigma=1.0).gram(X[:, :1])  # of low rank, but for one pair
     almost[3, 70] = almost[70, 3] = almost[3, 70] - 0.1
     for K in (low_rank, swaps, almost):
-        with pytest.raises(ValueError, match="The Gram matrix y must be positive semi-definite, but"):
+        with pytest.raises(
+            ValueError, match="The Gram matrix y must be positive semi-definite, but"
+        ):
             few(cls, "precomputed").fit(X, K)
-        with pytest.raises(ValueError, match="The Gram matrix of the kernel must be positive semi-definite, but"):
-            few(cls, lambda A, B, K=K: K[np.ix_(A.ravel().astype(int), B.ravel().astype(int))]).fit(X, np.arange(100.0))
+        with pytest.raises(
+            ValueError,
+            match="The Gram matrix of the kernel must be positive semi-definite, but",
+        ):
+            few(
+                cls,
+                lambda A, B, K=K: K[
+                    np.ix_(A.ravel().astype(int), B.ravel().astype(int))
+                ],
+            ).fit(X, np.arange(100.0))
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -504,7 +680,11 @@ def test_an_exact_factor_is_proof_enough(cls, monkeypatch):
     rng = np.random.default_rng(15)
     X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 3))
     expected = few(cls, random_state=0).fit(X, Y)
-    monkeypatch.setattr(core, "_cholesky_runs", lambda K, shift: pytest.fail("the matrix was factorised again"))
+    monkeypatch.setattr(
+        core,
+        "_cholesky_runs",
+        lambda K, shift: pytest.fail("the matrix was factorised again"),
+    )
     given = few(cls, "precomputed", random_state=0).fit(X, Y @ Y.T)
     assert_array_equal(given.apply(X), expected.apply(X))
 
@@ -554,15 +734,27 @@ def test_constant_inputs_and_outputs(cls):
     "params, message",
     [
         ({"splitter": "worst"}, "splitter must be 'best' or 'random': got 'worst'"),
-        ({"max_features": "all"}, "max_features must be 'sqrt', 'log2', a number or None: got 'all'"),
+        (
+            {"max_features": "all"},
+            "max_features must be 'sqrt', 'log2', a number or None: got 'all'",
+        ),
         ({"max_features": 0}, "max_features must be a whole number, at least 1: got 0"),
         ({"max_features": 1.5}, "max_features must be"),
         ({"max_depth": 0}, "max_depth must be a whole number, at least 1: got 0"),
-        ({"min_samples_split": 1}, "min_samples_split must be a whole number, at least 2: got 1"),
+        (
+            {"min_samples_split": 1},
+            "min_samples_split must be a whole number, at least 2: got 1",
+        ),
         ({"min_samples_leaf": 0.0}, "min_samples_leaf must be"),
-        ({"min_impurity_decrease": -1}, "min_impurity_decrease must be a number, at least 0: got -1"),
+        (
+            {"min_impurity_decrease": -1},
+            "min_impurity_decrease must be a number, at least 0: got -1",
+        ),
         ({"ccp_alpha": np.nan}, "ccp_alpha must be a number, at least 0: got nan"),
-        ({"candidates": "leaf"}, "candidates must be 'support', 'train' or a sequence of outputs"),
+        (
+            {"candidates": "leaf"},
+            "candidates must be 'support', 'train' or a sequence of outputs",
+        ),
     ],
 )
 @pytest.mark.parametrize("cls", MODELS)
@@ -572,7 +764,9 @@ def test_parameters_out_of_range(cls, params, message):
 
 
 def test_parameters_of_ensembles():
-    with pytest.raises(ValueError, match="n_estimators must be a whole number, at least 1: got 0"):
+    with pytest.raises(
+        ValueError, match="n_estimators must be a whole number, at least 1: got 0"
+    ):
         OutputKernelBagging(n_estimators=0).fit(X0, Y0)
     with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):
         OutputKernelExtraTrees(oob_score=True).fit(X0, Y0)
@@ -600,7 +794,8 @@ def checked_models():
 def known_failures(model):
     if getattr(model, "bootstrap", False):
         reason = (
-            "a bootstrap sample of weighted examples is not one of repeated examples (as in scikit-learn's forests)"
+            "a bootstrap sample of weighted examples is not one of repeated "
+            "examples (as in scikit-learn's forests)"
         )
         return {"check_sample_weight_equivalence_on_dense_data": reason}
     return {}

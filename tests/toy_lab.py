@@ -26,6 +26,13 @@ def slow_mean(row, column, repeat, seed):
 
 
 SHAPE = {"rows": ["uniform", "beta"], "columns": ["10", "1000"], "repeats": 5}
-TABLE = Table("toy-means", **SHAPE, compute=sample_mean, slice=[("uniform", "10", 0), ("beta", "1000", 4)])
-SLOW = Table("toy-slow", **SHAPE | {"repeats": 15}, compute=slow_mean, slice=[("beta", "10", 14)])
+TABLE = Table(
+    "toy-means",
+    **SHAPE,
+    compute=sample_mean,
+    slice=[("uniform", "10", 0), ("beta", "1000", 4)],
+)
+SLOW = Table(
+    "toy-slow", **SHAPE | {"repeats": 15}, compute=slow_mean, slice=[("beta", "10", 14)]
+)
 TABLES = [TABLE, SLOW]

@@ -4,7 +4,8 @@ import numpy as np
 
 
 def network(seed=0, n=60, n_labelled=25, reach=0.25):
-    "Points of the unit square, linked when they are near; some of them labelled, in no order."
+    """Points of the unit square, linked when they are near; some of them labelled,
+    in no order."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, 2))
     near = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / (2 * reach**2))

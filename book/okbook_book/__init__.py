@@ -5,11 +5,11 @@
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - docstrings in the API pages point to the chapter they were derived in (`api`);
-- MathJax is served by the book itself, notebooks are cached on all they depend on, and each page says
-  how long it ran (`pages`).
+- MathJax is served by the book itself, notebooks are cached on all they depend on, and
+  each page says how long it ran (`pages`).
 
-Not a part of the extension: `execute` runs the notebooks before the build, several at once; `checks` looks at the
-project as a whole.
+Not a part of the extension: `execute` runs the notebooks before the build, several at
+once; `checks` looks at the project as a whole.
 """
 
 

@@ -1,11 +1,17 @@
-"""Docstrings, as the API pages show them: labels become links, and each ends with its chapter."""
+"""Docstrings, as the API pages show them: labels become links, and each ends with
+its chapter."""
 
 import re
 
 from .equations import LABEL, chapters, equation_index
 
 BARE = re.compile(rf"``({LABEL.pattern})``|(?<!`)({LABEL.pattern})(?![\w`-])")
-_SKIP = ("set_fit_request", "set_predict_request", "set_score_request", "set_transform_request")
+_SKIP = (
+    "set_fit_request",
+    "set_predict_request",
+    "set_score_request",
+    "set_transform_request",
+)
 
 
 def link_equations(app, what, qualname, obj, options, lines):
@@ -25,10 +31,20 @@ def name_chapter(app, what, qualname, obj, options, lines):
     "End the docstring of a function or class with the chapter it is derived in."
     module = getattr(obj, "__module__", None)
     doc, label = chapters().get(module, (None, None))
-    if what in ("class", "function", "exception") and label and qualname.startswith(module):
+    if (
+        what in ("class", "function", "exception")
+        and label
+        and qualname.startswith(module)
+    ):
         if any(f"`{label}`" in line for line in lines):
             return
-        lines += ["", ".. container:: derived-in", "", f"   Derived in :ref:`{label}`.", ""]
+        lines += [
+            "",
+            ".. container:: derived-in",
+            "",
+            f"   Derived in :ref:`{label}`.",
+            "",
+        ]
 
 
 def skip_generated(app, what, qualname, obj, skip, options):
@@ -37,6 +53,10 @@ def skip_generated(app, what, qualname, obj, skip, options):
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", link_equations, priority=900)  # after numpydoc
-    app.connect("autodoc-process-docstring", name_chapter, priority=900)  # after numpydoc
+    app.connect(
+        "autodoc-process-docstring", link_equations, priority=900
+    )  # after numpydoc
+    app.connect(
+        "autodoc-process-docstring", name_chapter, priority=900
+    )  # after numpydoc
     app.connect("autodoc-skip-member", skip_generated)

@@ -1,8 +1,10 @@
-"""Checks of the project that are not tests of code: ``python -m okbook_book.checks export clean executed links``.
+"""Checks of the project that are not tests of code: ``python -m okbook_book.checks
+export clean executed links``.
 
 - export: the package is what the notebooks export, nothing more and nothing less;
 - clean: notebooks are stored without outputs and as ``nbdev_clean`` leaves them;
-- executed: the built book was made from the sources at hand, so its build has executed these very notebooks;
+- executed: the built book was made from the sources at hand, so its build has executed
+  these very notebooks;
 - links: every link inside the built book leads to a page and an anchor that exist.
 """
 
@@ -30,17 +32,28 @@ def copy_of_sources(folder):
     ignore = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "_modidx.py")
     for name in SOURCES:
         source, target = ROOT / name, Path(folder, name)
-        shutil.copytree(source, target, ignore=ignore) if source.is_dir() else shutil.copy(source, target)
+        shutil.copytree(
+            source, target, ignore=ignore
+        ) if source.is_dir() else shutil.copy(source, target)
 
 
 def nbdev(command, folder):
-    subprocess.run([Path(sys.executable).with_name(command)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [Path(sys.executable).with_name(command)],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def modules(folder):
     "The generated modules of the package in `folder`."
     found = sorted(Path(folder, "okbook").rglob("*.py"))
-    return {p.relative_to(folder): p for p in found if GENERATED in p.read_text() and p.name != "_modidx.py"}
+    return {
+        p.relative_to(folder): p
+        for p in found
+        if GENERATED in p.read_text() and p.name != "_modidx.py"
+    }
 
 
 def check_export():
@@ -53,20 +66,36 @@ def check_export():
         bad = [f"{p}: no notebook exports it" for p in old.keys() - new.keys()]
         bad += [f"{p}: missing" for p in new.keys() - old.keys()]
         both = sorted(new.keys() & old.keys())
-        bad += [f"{p}: differs" for p in both if not filecmp.cmp(new[p], old[p], shallow=False)]
-    return bad and [*bad, "run `make export`"], f"{len(both)} modules are what the notebooks export"
+        bad += [
+            f"{p}: differs"
+            for p in both
+            if not filecmp.cmp(new[p], old[p], shallow=False)
+        ]
+    return bad and [
+        *bad,
+        "run `make export`",
+    ], f"{len(both)} modules are what the notebooks export"
 
 
 def check_clean():
     with tempfile.TemporaryDirectory() as folder:
         copy_of_sources(folder)
         nbdev("nbdev_clean", folder)
-        notebooks = sorted(p for p in (ROOT / "nbs").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+        notebooks = sorted(
+            p
+            for p in (ROOT / "nbs").rglob("*.ipynb")
+            if ".ipynb_checkpoints" not in p.parts
+        )
         bad = []
         for path in notebooks:
-            if not filecmp.cmp(path, Path(folder, path.relative_to(ROOT)), shallow=False):
+            if not filecmp.cmp(
+                path, Path(folder, path.relative_to(ROOT)), shallow=False
+            ):
                 bad.append(f"{path.relative_to(ROOT)}: nbdev_clean changes it")
-            if any(c.get("outputs") or c.get("execution_count") for c in json.loads(path.read_text())["cells"]):
+            if any(
+                c.get("outputs") or c.get("execution_count")
+                for c in json.loads(path.read_text())["cells"]
+            ):
                 bad.append(f"{path.relative_to(ROOT)}: stored with outputs")
     return bad and [*bad, "run `make format`"], f"{len(notebooks)} notebooks are clean"
 
@@ -74,7 +103,9 @@ def check_clean():
 def has_tests(nb):
     "Whether a notebook has code cells that are not simply the head of a module."
     code = ["".join(c["source"]) for c in nb["cells"] if c["cell_type"] == "code"]
-    return any("export" not in split(c)[0] and "default_exp" not in split(c)[0] for c in code)
+    return any(
+        "export" not in split(c)[0] and "default_exp" not in split(c)[0] for c in code
+    )
 
 
 def check_executed():
@@ -83,12 +114,20 @@ def check_executed():
         return ["there is no built book: run `make book`"], ""
     if stamp.read_text().strip() != fingerprint.everything():
         return ["the built book was made from other sources: run `make book`"], ""
-    pages = {p.relative_to(HTML).with_suffix("").as_posix() for p in HTML.rglob("*.html")}
+    pages = {
+        p.relative_to(HTML).with_suffix("").as_posix() for p in HTML.rglob("*.html")
+    }
     ran = [(docname(p), nb) for p, nb in notebooks() if docname(p) in pages]
-    if left_out := [docname(p) for p, nb in notebooks() if docname(p) not in pages and has_tests(nb)]:
+    if left_out := [
+        docname(p) for p, nb in notebooks() if docname(p) not in pages and has_tests(nb)
+    ]:
         return [f"{name}: not in _toc.yml, so it did not run" for name in left_out], ""
     cells = [c for _, nb in ran for c in nb["cells"] if c["cell_type"] == "code"]
-    return [], f"{len(ran)} notebooks ({len(cells)} code cells) executed without error by the book's build"
+    return (
+        [],
+        f"{len(ran)} notebooks ({len(cells)} code cells) executed without error by "
+        f"the book's build",
+    )
 
 
 class Page(HTMLParser):
@@ -106,7 +145,9 @@ class Page(HTMLParser):
 
 
 def check_links():
-    pages = {p.resolve(): Page(p) for p in HTML.rglob("*.html") if "_static" not in p.parts}
+    pages = {
+        p.resolve(): Page(p) for p in HTML.rglob("*.html") if "_static" not in p.parts
+    }
     bad, count = [], 0
     for path, page in pages.items():
         for link in page.links:
@@ -117,8 +158,14 @@ def check_links():
             target = (path.parent / unquote(url.path)).resolve() if url.path else path
             if not target.exists():
                 bad.append(f"{path.relative_to(HTML.resolve())}: {link}: no such file")
-            elif url.fragment and target in pages and unquote(url.fragment) not in pages[target].anchors:
-                bad.append(f"{path.relative_to(HTML.resolve())}: {link}: no such anchor")
+            elif (
+                url.fragment
+                and target in pages
+                and unquote(url.fragment) not in pages[target].anchors
+            ):
+                bad.append(
+                    f"{path.relative_to(HTML.resolve())}: {link}: no such anchor"
+                )
     return bad, f"{count} internal links on {len(pages)} pages lead somewhere"
 
 

@@ -1,7 +1,7 @@
 """Let Jupyter Book honour nbdev's ``#|`` directives.
 
-Runs on Sphinx's ``source-read`` event, on the notebook's JSON before myst-nb parses or executes it;
-the file on disk, which readers download, is untouched.
+Runs on Sphinx's ``source-read`` event, on the notebook's JSON before myst-nb parses or
+executes it; the file on disk, which readers download, is untouched.
 """
 
 import json
@@ -33,7 +33,8 @@ def split(source):
 
 
 def tags(found, skip=()):
-    "The cell tags that directives `found` stand for; a flag in `skip` stops the cell from running."
+    """The cell tags that directives `found` stand for; a flag in `skip` stops the
+    cell from running."""
     out = [TAGS[d] for d in found if d in TAGS]
     if found.get("eval", "").lower() == "false" or set(skip) & found.keys():
         out.append("skip-execution")
@@ -53,13 +54,25 @@ def apply(nb, skip=()):
 
 
 def mark_tests(nb):
-    "Put a link target before each visible cell that tests an equation, for the index to point to."
+    """Put a link target before each visible cell that tests an equation, for the
+    index to point to."""
     cells = []
     for n, cell in enumerate(nb["cells"]):
         hidden = {"remove-cell", "export"} & set(cell["metadata"].get("tags", ()))
-        if cell["cell_type"] == "code" and not hidden and equations.is_test("".join(cell["source"])):
+        if (
+            cell["cell_type"] == "code"
+            and not hidden
+            and equations.is_test("".join(cell["source"]))
+        ):
             target = f"({equations.cell_anchor(nb, n)})="
-            cells.append({"cell_type": "markdown", "id": f"target-{n}", "metadata": {}, "source": target})
+            cells.append(
+                {
+                    "cell_type": "markdown",
+                    "id": f"target-{n}",
+                    "metadata": {},
+                    "source": target,
+                }
+            )
         cells.append(cell)
     return nb | {"cells": cells}
 

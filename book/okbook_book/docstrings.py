@@ -1,7 +1,8 @@
-"""Docstrings inside the chapters' code: cut to what they say first, with links to the whole of them.
+"""Docstrings inside the chapters' code: cut to what they say first, with links to the
+whole of them.
 
-Only what is displayed changes, after the notebook was executed. Its file, the copy that readers download, and the
-package keep every word.
+Only what is displayed changes, after the notebook was executed. Its file, the copy that
+readers download, and the package keep every word.
 """
 
 import ast
@@ -19,7 +20,8 @@ CUT = "[...]"
 
 
 def shorten(literal, column, width=120):
-    "The string literal that begins at `column` without its numpydoc sections; None if it has none."
+    """The string literal that begins at `column` without its numpydoc sections; None
+    if it has none."""
     section = SECTION.search(literal)
     quotes = literal[-3:]
     if quotes not in ('"""', "'''") or not section:
@@ -35,24 +37,36 @@ def fold(source):
     "The source of a cell with shorter docstrings, and the lines on which those began."
     lines, found = source.splitlines(keepends=True), []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.STRING and (short := shorten(token.string, token.start[1])):
+        if token.type == tokenize.STRING and (
+            short := shorten(token.string, token.start[1])
+        ):
             found.append((token.start, token.end, short))
     for (row, column), (last, end), short in reversed(found):
-        lines[row - 1 : last] = [lines[row - 1][:column] + short + lines[last - 1][end:]]
+        lines[row - 1 : last] = [
+            lines[row - 1][:column] + short + lines[last - 1][end:]
+        ]
     return "".join(lines), [start[0] for start, _, _ in found]
 
 
 def documented(source, rows, public):
-    """Public names of a cell whose docstring begins on one of `rows`, as a reader finds them in the API.
+    """Public names of a cell whose docstring begins on one of `rows`, as a reader finds
+    them in the API.
 
-    A class stands for its methods; a method of a private base is looked up in `public`, base -> public class.
+    A class stands for its methods; a method of a private base is looked up in `public`,
+    base -> public class.
     """
     out = []
     for node in ast.parse(source).body:
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _within(node, rows):
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _within(
+            node, rows
+        ):
             continue
         if node.name in public:
-            methods = [m for m in node.body if isinstance(m, ast.FunctionDef) and _within(m, rows)]
+            methods = [
+                m
+                for m in node.body
+                if isinstance(m, ast.FunctionDef) and _within(m, rows)
+            ]
             out += [f"{public[node.name]}.{m.name}" for m in methods]
         else:
             out.append(node.name)
@@ -64,20 +78,36 @@ def _within(node, rows):
 
 
 def links(app, fromdoc, source, rows):
-    "References to the API for the docstrings of a cell; to the whole module if it names nothing public."
+    """References to the API for the docstrings of a cell; to the whole module if it
+    names nothing public."""
     domain, out, whole = app.env.get_domain("py"), [], []
     for module, public in equations.exports(fromdoc).items():
         for name in documented(source, rows, public):
             if known := domain.objects.get(f"{module}.{name}"):
-                out.append(make_refnode(app.builder, fromdoc, known.docname, known.node_id, nodes.literal(name, name)))
+                out.append(
+                    make_refnode(
+                        app.builder,
+                        fromdoc,
+                        known.docname,
+                        known.node_id,
+                        nodes.literal(name, name),
+                    )
+                )
         if known := domain.modules.get(module):
             text = nodes.literal(module, module)
-            whole.append(make_refnode(app.builder, fromdoc, known.docname, known.node_id, text))
+            whole.append(
+                make_refnode(app.builder, fromdoc, known.docname, known.node_id, text)
+            )
     return out or whole
 
 
 def note(references):
-    out = nodes.paragraph("", "", nodes.Text("In full, with parameters and examples: "), classes=["in-full"])
+    out = nodes.paragraph(
+        "",
+        "",
+        nodes.Text("In full, with parameters and examples: "),
+        classes=["in-full"],
+    )
     for i, reference in enumerate(references):
         out += [nodes.Text(", "), reference] if i else [reference]
     out += nodes.Text(".")

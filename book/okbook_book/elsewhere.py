@@ -1,12 +1,15 @@
-"""Run the notebooks, the stored slices and the tests as other machines would: ``python -m okbook_book.elsewhere``.
+"""Run the notebooks, the stored slices and the tests as other machines would: ``python
+-m okbook_book.elsewhere``.
 
-The last bit of a floating-point sum depends on the processor: OpenBLAS chooses its kernel by it, NumPy its SIMD loops,
-LLVM its instructions. Each setting below makes this machine compute as another one would; what must not change then is
-every test, every cell that asserts something, and every cell of a slice of a stored table.
+The last bit of a floating-point sum depends on the processor: OpenBLAS chooses its
+kernel by it, NumPy its SIMD loops, LLVM its instructions. Each setting below makes this
+machine compute as another one would; what must not change then is every test, every
+cell that asserts something, and every cell of a slice of a stored table.
 
-Each part runs in processes of its own, whose environment is that of the setting, and leaves what it found in
-``_build/elsewhere/<setting>-<part>.json``, a list of ``{where, status, said, seconds}``. The status is ``passed`` or
-``failed``, or ``no data`` for a cell of a table whose data is not here. Notebooks are executed without data, unless
+Each part runs in processes of its own, whose environment is that of the setting, and
+leaves what it found in ``_build/elsewhere/<setting>-<part>.json``, a list of ``{where,
+status, said, seconds}``. The status is ``passed`` or ``failed``, or ``no data`` for a
+cell of a table whose data is not here. Notebooks are executed without data, unless
 ``--data`` is given, and kept in ``_build/elsewhere/<setting>-notebooks``.
 """
 
@@ -28,8 +31,14 @@ from .fingerprint import ROOT
 
 OUT = ROOT / "_build" / "elsewhere"
 PARTS = ("slices", "notebooks", "tests")
-USUAL = {"OMP_NUM_THREADS": "1", "OKBOOK_OFFLINE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-TWO = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
+USUAL = {
+    "OMP_NUM_THREADS": "1",
+    "OKBOOK_OFFLINE": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+TWO = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2"
+)
 
 
 @dataclass(frozen=True)
@@ -40,30 +49,53 @@ class Setting:
     environment: dict = field(default_factory=dict)
 
     def full(self, out=OUT, data=True):
-        "The environment of the processes that run under this setting, with the data at hand or with none."
+        """The environment of the processes that run under this setting, with the
+        data at hand or with none."""
         moved = [str(_moving(out))] if "OKBOOK_MOVED" in self.environment else []
-        path = [*moved, str(ROOT / "book"), *filter(None, [os.environ.get("PYTHONPATH")])]
-        own = {"NUMBA_CACHE_DIR": str(out / "numba")} if "NUMBA_CPU_NAME" in self.environment else {}
+        path = [
+            *moved,
+            str(ROOT / "book"),
+            *filter(None, [os.environ.get("PYTHONPATH")]),
+        ]
+        own = (
+            {"NUMBA_CACHE_DIR": str(out / "numba")}
+            if "NUMBA_CPU_NAME" in self.environment
+            else {}
+        )
         own["PYTHONPATH"] = os.pathsep.join(path)
-        return os.environ | USUAL | own | ({} if data else execute.WITHOUT_DATA) | self.environment
+        return (
+            os.environ
+            | USUAL
+            | own
+            | ({} if data else execute.WITHOUT_DATA)
+            | self.environment
+        )
 
 
 def _moving(out):
     "A folder which, on the path of a process, moves the inputs of what it computes."
     folder = out / "moved"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "sitecustomize.py").write_text("from okbook_book import elsewhere_moved\n\nelsewhere_moved.install()\n")
+    (folder / "sitecustomize.py").write_text(
+        "from okbook_book import elsewhere_moved\n\nelsewhere_moved.install()\n"
+    )
     return folder
 
 
 def settings():
     "All settings that this machine can take on, by their numbers."
     simd = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
-    found = {1: Setting("native"), 4: Setting("threads", TWO), 5: Setting("moved", {"OKBOOK_MOVED": "1"})}
+    found = {
+        1: Setting("native"),
+        4: Setting("threads", TWO),
+        5: Setting("moved", {"OKBOOK_MOVED": "1"}),
+    }
     if platform.machine() in ("x86_64", "AMD64"):
         old = {"OPENBLAS_CORETYPE": "Nehalem", "NUMBA_CPU_NAME": "generic"}
         found[2] = Setting("haswell", {"OPENBLAS_CORETYPE": "Haswell"})
-        found[3] = Setting("old", old | ({"NPY_DISABLE_CPU_FEATURES": " ".join(simd)} if simd else {}))
+        found[3] = Setting(
+            "old", old | ({"NPY_DISABLE_CPU_FEATURES": " ".join(simd)} if simd else {})
+        )
         found[6] = Setting("zen", {"OPENBLAS_CORETYPE": "Zen"})
         if "X86_V4" in simd:
             found[7] = Setting("skylakex", {"OPENBLAS_CORETYPE": "SkylakeX"})
@@ -73,12 +105,32 @@ def settings():
 def run_tests(environment, target, chosen):
     "Run the tests that need no browser, and write down which of them failed."
     report = target.with_suffix(".xml")
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "not browser", f"--junitxml={report}"]
-    command += ["--numprocesses=logical", "--maxprocesses=4", "--dist=worksteal", *chosen]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "not browser",
+        f"--junitxml={report}",
+    ]
+    command += [
+        "--numprocesses=logical",
+        "--maxprocesses=4",
+        "--dist=worksteal",
+        *chosen,
+    ]
     ended = subprocess.run(command, cwd=ROOT, env=environment).returncode
     results = _tests(report) if report.exists() else []
     if ended and not any(r["status"] == "failed" for r in results):
-        results.append({"where": "pytest", "status": "failed", "said": f"it ended with {ended}", "seconds": 0})
+        results.append(
+            {
+                "where": "pytest",
+                "status": "failed",
+                "said": f"it ended with {ended}",
+                "seconds": 0,
+            }
+        )
     target.write_text(json.dumps(results, indent=1), encoding="utf8")
 
 
@@ -92,7 +144,14 @@ def _tests(report):
             said = (wrong[0].get("message") or "").splitlines()[:3] if wrong else []
             seconds = float(case.get("time", 0))
             status = "failed" if wrong else "passed"
-            results.append({"where": where, "status": status, "said": " ".join(said), "seconds": seconds})
+            results.append(
+                {
+                    "where": where,
+                    "status": status,
+                    "said": " ".join(said),
+                    "seconds": seconds,
+                }
+            )
     return results
 
 
@@ -104,17 +163,29 @@ def run(setting, part, chosen=(), out=OUT, data=True):
     if part == "tests":
         run_tests(setting.full(out, data), target, chosen)
     else:
-        command = [sys.executable, "-m", "okbook_book.elsewhere_inside", part, str(target), *chosen]
-        ended = subprocess.run(command, cwd=ROOT, env=setting.full(out, data)).returncode
+        command = [
+            sys.executable,
+            "-m",
+            "okbook_book.elsewhere_inside",
+            part,
+            str(target),
+            *chosen,
+        ]
+        ended = subprocess.run(
+            command, cwd=ROOT, env=setting.full(out, data)
+        ).returncode
         if ended:
-            raise SystemExit(f"elsewhere: {part} under setting {setting.name!r} ended with {ended}")
+            raise SystemExit(
+                f"elsewhere: {part} under setting {setting.name!r} ended with {ended}"
+            )
     if results := json.loads(target.read_text(encoding="utf8")):
         return results
     raise SystemExit(f"elsewhere: there are no {part} that match {' '.join(chosen)}")
 
 
 def table(results):
-    "All that ran in the settings, as a Markdown table; `results` is {setting: [{where, status, said}]}."
+    """All that ran in the settings, as a Markdown table; `results` is {setting:
+    [{where, status, said}]}."""
     lines = ["| | " + " | ".join(results) + " |", "|:--|" + ":--|" * len(results)]
     found = {name: {r["where"]: r for r in cells} for name, cells in results.items()}
     for where in dict.fromkeys(r["where"] for cells in results.values() for r in cells):
@@ -135,40 +206,97 @@ def _cell(text):
 
 
 def report(found):
-    "Say what failed where, and how slices fared; `found` is {(setting, part): results}. Returns how much failed."
+    """Say what failed where, and how slices fared; `found` is {(setting, part):
+    results}. Returns how much failed."""
     failures = 0
     for (name, part), results in found.items():
         wrong = [r for r in results if r["status"] == "failed"]
         failures += len(wrong)
-        passed, seconds = sum(r["status"] == "passed" for r in results), sum(r["seconds"] for r in results)
-        print(f"\n{part} under {name}: {passed} passed, {len(wrong)} failed, {seconds:.0f} s of work")
+        passed, seconds = (
+            sum(r["status"] == "passed" for r in results),
+            sum(r["seconds"] for r in results),
+        )
+        print(
+            f"\n{part} under {name}: {passed} passed, {len(wrong)} failed, "
+            f"{seconds:.0f} s of work"
+        )
         for r in wrong:
             print(f"  {r['where']}: {r['said']}")
-    if slices := {name: results for (name, part), results in found.items() if part == "slices"}:
+    if slices := {
+        name: results for (name, part), results in found.items() if part == "slices"
+    }:
         print("\n" + table(slices))
     return failures
 
 
 def main(arguments=None):
     known = settings()
-    parser = argparse.ArgumentParser(prog="elsewhere", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="elsewhere", description=__doc__.partition("\n")[0]
+    )
     names = ", ".join(f"{number} {setting.name}" for number, setting in known.items())
     usual = [number for number in known if number < 6]
-    number = {"nargs": "+", "type": int, "choices": known, "default": usual, "metavar": "N"}
-    parser.add_argument("--settings", **number, help=f"which of: {names}; the first five otherwise")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="all, unless some are named")
-    parser.add_argument("--notebooks", nargs="+", default=[], metavar="PATTERN", help="such as '05*': all otherwise")
-    parser.add_argument("--tables", nargs="+", default=[], metavar="PATTERN", help="such as 'votes-*': all otherwise")
-    parser.add_argument("--tests", nargs="+", default=[], metavar="PATH", help="what pytest is to run: all otherwise")
-    parser.add_argument("--data", action="store_true", help="execute the notebooks with the data at hand, too")
-    parser.add_argument("--out", type=Path, default=OUT, help="the folder for the results")
+    number = {
+        "nargs": "+",
+        "type": int,
+        "choices": known,
+        "default": usual,
+        "metavar": "N",
+    }
+    parser.add_argument(
+        "--settings", **number, help=f"which of: {names}; the first five otherwise"
+    )
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        choices=PARTS,
+        default=PARTS,
+        help="all, unless some are named",
+    )
+    parser.add_argument(
+        "--notebooks",
+        nargs="+",
+        default=[],
+        metavar="PATTERN",
+        help="such as '05*': all otherwise",
+    )
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        default=[],
+        metavar="PATTERN",
+        help="such as 'votes-*': all otherwise",
+    )
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="what pytest is to run: all otherwise",
+    )
+    parser.add_argument(
+        "--data",
+        action="store_true",
+        help="execute the notebooks with the data at hand, too",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=OUT, help="the folder for the results"
+    )
     args = parser.parse_args(arguments)
-    chosen, found = {"slices": args.tables, "notebooks": args.notebooks, "tests": args.tests}, {}
+    chosen, found = (
+        {"slices": args.tables, "notebooks": args.notebooks, "tests": args.tests},
+        {},
+    )
     for n in args.settings:
         for part in args.parts:
             start = time.perf_counter()
-            print(f"\n{part} under ({n}) {known[n].name}: {known[n].environment}", flush=True)
-            found[known[n].name, part] = run(known[n], part, chosen[part], args.out, args.data or part != "notebooks")
+            print(
+                f"\n{part} under ({n}) {known[n].name}: {known[n].environment}",
+                flush=True,
+            )
+            found[known[n].name, part] = run(
+                known[n], part, chosen[part], args.out, args.data or part != "notebooks"
+            )
             print(f"{time.perf_counter() - start:.0f} s", flush=True)
     failures = report(found)
     print(f"\n{failures} failed" if failures else "\nAll agree.")

@@ -1,4 +1,5 @@
-"""What `elsewhere` starts under a setting: ``python -m okbook_book.elsewhere_inside PART FILE PATTERNS``."""
+"""What `elsewhere` starts under a setting: ``python -m okbook_book.elsewhere_inside
+PART FILE PATTERNS``."""
 
 import fnmatch
 import json
@@ -25,7 +26,14 @@ def slices(patterns, folder):
         for key in table.slice if _chosen(name, patterns) else ():
             start = time.perf_counter()
             status, said = slice_cell(table, key, ROOT / "tables" / name)
-            yield [_result(f"{name}: {tables.Key(*key)}", status, said, time.perf_counter() - start)]
+            yield [
+                _result(
+                    f"{name}: {tables.Key(*key)}",
+                    status,
+                    said,
+                    time.perf_counter() - start,
+                )
+            ]
 
 
 def slice_cell(table, key, folder):
@@ -34,17 +42,24 @@ def slice_cell(table, key, folder):
     from okbook.datasets import DatasetNotFound
 
     try:
-        ((stored, again),) = tables.check_slice(replace(table, slice=[key]), folder).values()
+        ((stored, again),) = tables.check_slice(
+            replace(table, slice=[key]), folder
+        ).values()
     except (tables.TableError, DatasetNotFound) as error:
-        if isinstance(error, DatasetNotFound) or isinstance(error.__cause__, DatasetNotFound):
+        if isinstance(error, DatasetNotFound) or isinstance(
+            error.__cause__, DatasetNotFound
+        ):
             return "no data", ""
         known = isinstance(error, tables.SliceMismatch)
-        return "failed", str(error).rpartition("): ")[2] if known else f"{type(error).__name__}: {error}"
+        return "failed", str(error).rpartition("): ")[
+            2
+        ] if known else f"{type(error).__name__}: {error}"
     return "passed", f"stored {stored!r}, now {again!r}"
 
 
 def notebooks(patterns, folder):
-    "Execute the notebooks as the book does, without its cache, and past each cell that fails; keep them in a folder."
+    """Execute the notebooks as the book does, without its cache, and past each cell
+    that fails; keep them in a folder."""
     from . import execute
 
     todo, timeout = execute.prepared()
@@ -55,13 +70,17 @@ def notebooks(patterns, folder):
 
 
 def notebook_cells(path, notebook, seconds):
-    "Which cells of an executed notebook failed; the notebook as a whole passed if none did."
+    """Which cells of an executed notebook failed; the notebook as a whole passed if
+    none did."""
     wrong = []
     for n, cell in enumerate(notebook.cells):
         expected = "raises-exception" in cell.metadata.get("tags", ())
         for output in cell.get("outputs", ()):
             if output.output_type == "error" and not expected:
-                where = f"{path.stem}, cell {n} ({cell.get('id')}): {_first_line(cell.source)}"
+                where = (
+                    f"{path.stem}, cell {n} ({cell.get('id')}): "
+                    f"{_first_line(cell.source)}"
+                )
                 wrong.append(_result(where, "failed", _message(output), 0))
     if seconds is None:
         wrong.append(_result(path.stem, "failed", "a cell took longer than it may", 0))
@@ -80,7 +99,12 @@ def _message(output):
 
 
 def _result(where, status, said, seconds):
-    return {"where": where, "status": status, "said": said, "seconds": round(seconds, 3)}
+    return {
+        "where": where,
+        "status": status,
+        "said": said,
+        "seconds": round(seconds, 3),
+    }
 
 
 def main(part, target, *patterns):

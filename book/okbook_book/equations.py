@@ -1,11 +1,14 @@
-"""The index of the sources' equations: where derived, what implements it, what tests it.
+"""The index of the sources' equations: where derived, what implements it, what tests
+it.
 
 Everything is read from the sources, nothing is written twice:
 
-- a *page* is the notebook (or Markdown file) that labels the equation, ``$$ ... $$ (eq-ok3-11)``,
-  or a theorem, ``:label: thm-rrsn-4``;
-- a *function* is any function, class or method of the package whose docstring names the label;
-- a *test* is a cell that is not exported, or a function in ``tests/``, that names the label and asserts something.
+- a *page* is the notebook (or Markdown file) that labels the equation, ``$$ ... $$
+  (eq-ok3-11)``, or a theorem, ``:label: thm-rrsn-4``;
+- a *function* is any function, class or method of the package whose docstring names the
+  label;
+- a *test* is a cell that is not exported, or a function in ``tests/``, that names the
+  label and asserts something.
 """
 
 import ast
@@ -22,7 +25,13 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {"ok3": "OK3", "rrsn": "RRSN", "votes": "Votes", "forest": "Forest", "mkl": "MKL"}
+SOURCES = {
+    "ok3": "OK3",
+    "rrsn": "RRSN",
+    "votes": "Votes",
+    "forest": "Forest",
+    "mkl": "MKL",
+}
 LABEL = re.compile(rf"(?<![\w-])(?:eq|thm)-(?:{'|'.join(SOURCES)})-\w+(?:-\w+)*")
 DEFINED = re.compile(rf"(?:\$\$\s*\(|^:label:\s*)({LABEL.pattern})\)?\s*$", re.M)
 EXPORTS = re.compile(r"^#\s*\|\s*(?:default_exp|export)\s+([\w.]+)\s*$", re.M)
@@ -45,11 +54,15 @@ def sort_key(label):
 class Entry:
     pages: list = field(default_factory=list)  # Sphinx document names
     functions: list = field(default_factory=list)  # dotted names
-    tests: list = field(default_factory=list)  # (text, document or None, anchor or None)
+    tests: list = field(
+        default_factory=list
+    )  # (text, document or None, anchor or None)
 
     @property
     def missing(self):
-        return [what for what in ("pages", "functions", "tests") if not getattr(self, what)]
+        return [
+            what for what in ("pages", "functions", "tests") if not getattr(self, what)
+        ]
 
 
 def labels(text):
@@ -68,7 +81,11 @@ def cell_anchor(nb, n):
 @cache
 def notebooks(root=ROOT):
     "All notebooks, as (path, parsed JSON)."
-    found = sorted(p for p in (root / "nbs").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+    found = sorted(
+        p
+        for p in (root / "nbs").rglob("*.ipynb")
+        if ".ipynb_checkpoints" not in p.parts
+    )
     return [(p, json.loads(p.read_text(encoding="utf8"))) for p in found]
 
 
@@ -90,11 +107,17 @@ def scan_pages(index, root):
             if cell["cell_type"] == "markdown":
                 for label in DEFINED.findall(source):
                     index[label].pages.append(docname(path, root))
-            elif cell["cell_type"] == "code" and not _is_exported(source) and is_test(source):
+            elif (
+                cell["cell_type"] == "code"
+                and not _is_exported(source)
+                and is_test(source)
+            ):
                 hidden = re.search(r"^\s*#\s*\|\s*hide\s*$", source, re.M)
                 anchor = None if hidden else cell_anchor(nb, n)
                 for label in labels(source):
-                    index[label].tests.append((f"cell of {path.stem}", docname(path, root), anchor))
+                    index[label].tests.append(
+                        (f"cell of {path.stem}", docname(path, root), anchor)
+                    )
 
 
 def _definitions(tree, prefix):
@@ -107,16 +130,23 @@ def _definitions(tree, prefix):
 
 
 def _public_classes(tree):
-    "Where a reader finds the methods of a private base: the first public class that inherits from it."
+    """Where a reader finds the methods of a private base: the first public class
+    that inherits from it."""
     bases = {
-        c.name: [b.id for b in c.bases if isinstance(b, ast.Name)] for c in tree.body if isinstance(c, ast.ClassDef)
+        c.name: [b.id for b in c.bases if isinstance(b, ast.Name)]
+        for c in tree.body
+        if isinstance(c, ast.ClassDef)
     }
 
     def ancestors(name):
         return {name}.union(*(ancestors(base) for base in bases.get(name, [])))
 
     public = [name for name in bases if not name.startswith("_")]
-    return {b: next((p for p in public if b in ancestors(p)), b) for b in bases if b.startswith("_")}
+    return {
+        b: next((p for p in public if b in ancestors(p)), b)
+        for b in bases
+        if b.startswith("_")
+    }
 
 
 def scan_functions(index, root):
@@ -126,7 +156,9 @@ def scan_functions(index, root):
         public = _public_classes(tree)
         for qualname, node in _definitions(tree, module):
             for label in labels(ast.get_docstring(node) or ""):
-                index[label].functions.append(".".join(public.get(part, part) for part in qualname.split(".")))
+                index[label].functions.append(
+                    ".".join(public.get(part, part) for part in qualname.split("."))
+                )
 
 
 def scan_tests(index, root):
@@ -136,7 +168,9 @@ def scan_tests(index, root):
             source = ast.get_source_segment(text, node)
             if qualname.rpartition(".")[2].startswith("test_") and is_test(source):
                 for label in labels(source):
-                    index[label].tests.append((f"tests/{path.name}::{node.name}", None, None))
+                    index[label].tests.append(
+                        (f"tests/{path.name}::{node.name}", None, None)
+                    )
 
 
 @cache
@@ -151,7 +185,8 @@ def equation_index(root=ROOT):
 
 @cache
 def chapters(root=ROOT):
-    "The notebook and label each module comes from: {'okbook.trees': ('nbs/01_trees', 'ch-trees')}."
+    """The notebook and label each module comes from: {'okbook.trees':
+    ('nbs/01_trees', 'ch-trees')}."""
     config = configparser.ConfigParser()
     config.read(root / "settings.ini")
     package, out = config["DEFAULT"]["lib_name"], {}
@@ -166,12 +201,17 @@ def chapters(root=ROOT):
 
 @cache
 def exports(page, root=ROOT):
-    "The modules that a notebook writes to, each with its private classes: {'okbook.trees': {'_Votes': ...}}."
+    """The modules that a notebook writes to, each with its private classes:
+    {'okbook.trees': {'_Votes': ...}}."""
     package, out = next(iter(chapters(root))).partition(".")[0], {}
     for path, nb in notebooks(root):
         for cell in nb["cells"] if docname(path, root) == page else []:
             for module in EXPORTS.findall("".join(cell["source"])):
-                source = root.joinpath(package, *module.split(".")).with_suffix(".py").read_text(encoding="utf8")
+                source = (
+                    root.joinpath(package, *module.split("."))
+                    .with_suffix(".py")
+                    .read_text(encoding="utf8")
+                )
                 out[f"{package}.{module}"] = _public_classes(ast.parse(source))
     return out
 
@@ -189,13 +229,18 @@ class equation_index_node(nodes.General, nodes.Element):
 
 
 class EquationIndex(SphinxDirective):
-    "Table of a source's equations: ``{equation-index} ok3``, or of all sources without an argument."
+    """Table of a source's equations: ``{equation-index} ok3``, or of all sources
+    without an argument."""
 
     optional_arguments = 1
     final_argument_whitespace = True
 
     def run(self):
-        return [equation_index_node(keys=self.arguments[0].split() if self.arguments else list(SOURCES))]
+        return [
+            equation_index_node(
+                keys=self.arguments[0].split() if self.arguments else list(SOURCES)
+            )
+        ]
 
 
 def _text(text):
@@ -215,7 +260,9 @@ def _function_link(app, fromdoc, qualname):
     short = qualname.removeprefix("okbook.")
     known = app.env.get_domain("py").objects.get(qualname)
     if known:
-        return make_refnode(app.builder, fromdoc, known.docname, known.node_id, _text(short))
+        return make_refnode(
+            app.builder, fromdoc, known.docname, known.node_id, _text(short)
+        )
     return _text(short)
 
 
@@ -224,7 +271,9 @@ def _test_link(app, fromdoc, text, doc, anchor):
     if anchor in targets:
         return make_refnode(app.builder, fromdoc, *targets[anchor], nodes.Text(text))
     if doc in app.env.titles:
-        return make_refnode(app.builder, fromdoc, doc, "", nodes.Text(f"{text} (hidden)"))
+        return make_refnode(
+            app.builder, fromdoc, doc, "", nodes.Text(f"{text} (hidden)")
+        )
     return _text(text)
 
 
@@ -234,26 +283,51 @@ def _table(app, fromdoc, index):
         tests = list(dict.fromkeys(entry.tests))
         cells = [
             [nodes.paragraph("", name(label))],
-            [_list(_page_link(app, fromdoc, d, label) for d in dict.fromkeys(entry.pages))],
-            [_list(_function_link(app, fromdoc, f) for f in dict.fromkeys(entry.functions))],
+            [
+                _list(
+                    _page_link(app, fromdoc, d, label)
+                    for d in dict.fromkeys(entry.pages)
+                )
+            ],
+            [
+                _list(
+                    _function_link(app, fromdoc, f)
+                    for f in dict.fromkeys(entry.functions)
+                )
+            ],
             [_list(_test_link(app, fromdoc, *t) for t in tests)],
         ]
         rows.append(nodes.row("", *(nodes.entry("", *c) for c in cells)))
-    head = nodes.row("", *(nodes.entry("", nodes.paragraph("", h)) for h in ("Equation", "Page", "Function", "Test")))
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in (15, 25, 30, 30)), cols=4)
+    head = nodes.row(
+        "",
+        *(
+            nodes.entry("", nodes.paragraph("", h))
+            for h in ("Equation", "Page", "Function", "Test")
+        ),
+    )
+    group = nodes.tgroup(
+        "", *(nodes.colspec(colwidth=w) for w in (15, 25, 30, 30)), cols=4
+    )
     group += [nodes.thead("", head), nodes.tbody("", *rows)]
-    return nodes.container("", nodes.table("", group, classes=["equation-index"]), classes=["wide"])
+    return nodes.container(
+        "", nodes.table("", group, classes=["equation-index"]), classes=["wide"]
+    )
 
 
 def resolve(app, doctree, fromdoc):
     for node in list(doctree.findall(equation_index_node)):
-        index = {lab: e for lab, e in equation_index().items() if lab.split("-")[1] in node["keys"]}
+        index = {
+            lab: e
+            for lab, e in equation_index().items()
+            if lab.split("-")[1] in node["keys"]
+        }
         none = nodes.paragraph("", "The chapter of this source is not written yet.")
         node.replace_self(_table(app, fromdoc, index) if index else none)
 
 
 def always_outdated(app, env, added, changed, removed):
-    "The index depends on the package and the tests, so its page is read again at every build."
+    """The index depends on the package and the tests, so its page is read again at
+    every build."""
     return [d for d in env.found_docs if d.endswith("/equations")]
 
 

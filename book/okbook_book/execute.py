@@ -1,7 +1,8 @@
-"""Execute the notebooks of the book, several at once, into the cache from which its build takes them.
+"""Execute the notebooks of the book, several at once, into the cache from which its
+build takes them.
 
-The build alone would execute one after the other. A notebook that fails is not cached: the build runs it again, and
-says why.
+The build alone would execute one after the other. A notebook that fails is not cached:
+the build runs it again, and says why.
 """
 
 import contextlib
@@ -19,9 +20,11 @@ from jupyter_cache.executors.utils import single_nb_execution
 
 from . import directives, equations, fingerprint, pages
 
-# What a slow machine may need to start a kernel, and to pass on what a cell prints: nbclient allows 60 s and 4 s.
+# What a slow machine may need to start a kernel, and to pass on what a cell prints:
+# nbclient allows 60 s and 4 s.
 PATIENCE = {"startup_timeout": 300, "iopub_timeout": 60}
-# A reader who has no data: no folder is named, and the user's own cache, as pooch finds it, is another one.
+# A reader who has no data: no folder is named, and the user's own cache, as pooch finds
+# it, is another one.
 WITHOUT_DATA = {
     "OKBOOK_DATA": "",
     "OKBOOK_OFFLINE": "1",
@@ -30,24 +33,42 @@ WITHOUT_DATA = {
 
 
 def execute(path, notebook, timeout, allow_errors=False):
-    "The notebook with its outputs and the seconds that it took, or None if it failed; each cell has its own times."
+    """The notebook with its outputs and the seconds that it took, or None if it
+    failed; each cell has its own times."""
     options = PATIENCE | {"meta_override": True, "record_timing": True}
-    result = single_nb_execution(notebook, str(path.parent), timeout, allow_errors, **options)
+    result = single_nb_execution(
+        notebook, str(path.parent), timeout, allow_errors, **options
+    )
     return notebook, None if result.err else result.time
 
 
 def prepared():
-    "What the book executes: the notebooks as the build sees them, by path, and the seconds that a cell may take."
-    config = yaml.safe_load((fingerprint.ROOT / "_config.yml").read_text(encoding="utf8"))
-    skip, timeout = config["sphinx"]["config"]["nbdev_skip_flags"], config["execute"]["timeout"]
-    texts = {path: directives.as_built(path.read_text(encoding="utf8"), skip) for path, _ in equations.notebooks()}
-    return {path: nbformat.reads(text, as_version=4) for path, text in texts.items()}, timeout
+    """What the book executes: the notebooks as the build sees them, by path, and the
+    seconds that a cell may take."""
+    config = yaml.safe_load(
+        (fingerprint.ROOT / "_config.yml").read_text(encoding="utf8")
+    )
+    skip, timeout = (
+        config["sphinx"]["config"]["nbdev_skip_flags"],
+        config["execute"]["timeout"],
+    )
+    texts = {
+        path: directives.as_built(path.read_text(encoding="utf8"), skip)
+        for path, _ in equations.notebooks()
+    }
+    return {
+        path: nbformat.reads(text, as_version=4) for path, text in texts.items()
+    }, timeout
 
 
 def several(notebooks, timeout, allow_errors=False):
-    "Execute notebooks, one a processor but four at most: path, notebook and seconds of each as it ends."
+    """Execute notebooks, one a processor but four at most: path, notebook and
+    seconds of each as it ends."""
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
-        jobs = {pool.submit(execute, path, nb, timeout, allow_errors): path for path, nb in notebooks.items()}
+        jobs = {
+            pool.submit(execute, path, nb, timeout, allow_errors): path
+            for path, nb in notebooks.items()
+        }
         for job in as_completed(jobs):
             yield jobs[job], *job.result()
 
@@ -64,36 +85,70 @@ def borrow(cache, notebooks):
 
 
 def keep(cache, path, notebook, execution_seconds, cells=()):
-    "Put an executed notebook into the cache, with the seconds that it took and those of its cells."
+    """Put an executed notebook into the cache, with the seconds that it took and
+    those of its cells."""
     data = {"execution_seconds": execution_seconds, "cells": [*cells]}
-    cache.cache_notebook_bundle(CacheBundleIn(notebook, str(path), data=data), check_validity=False, overwrite=True)
+    cache.cache_notebook_bundle(
+        CacheBundleIn(notebook, str(path), data=data),
+        check_validity=False,
+        overwrite=True,
+    )
 
 
 def take_times(notebook):
-    "The seconds that each executed cell took, taken out of its metadata: these are a part of a notebook's identity."
+    """The seconds that each executed cell took, taken out of its metadata: these are
+    a part of a notebook's identity."""
     spans = [cell.metadata.pop("execution", {}) for cell in notebook.cells]
-    ends = [(span["iopub.execute_input"], span["shell.execute_reply"]) for span in spans if span]
-    return [(datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end in ends]
+    ends = [
+        (span["iopub.execute_input"], span["shell.execute_reply"])
+        for span in spans
+        if span
+    ]
+    return [
+        (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+        for start, end in ends
+    ]
 
 
 def missing(cache, notebooks):
     "Those of the notebooks that the cache has not got."
     known = {record.hashkey for record in cache.list_cache_records()}
-    return {path: nb for path, nb in notebooks.items() if cache.create_hashed_notebook(nb)[1] not in known}
+    return {
+        path: nb
+        for path, nb in notebooks.items()
+        if cache.create_hashed_notebook(nb)[1] not in known
+    }
 
 
 def cached():
-    "The book's notebooks as they were executed last, and the seconds of their cells, by path; without those that fail."
-    cache, notebooks = get_cache(pages.cache_folder(fingerprint.ROOT / "_build")), prepared()[0]
-    found = {path: notebooks[path] for path in notebooks.keys() - missing(cache, notebooks).keys()}
+    """The book's notebooks as they were executed last, and the seconds of their
+    cells, by path; without those that fail."""
+    cache, notebooks = (
+        get_cache(pages.cache_folder(fingerprint.ROOT / "_build")),
+        prepared()[0],
+    )
+    found = {
+        path: notebooks[path]
+        for path in notebooks.keys() - missing(cache, notebooks).keys()
+    }
     merged = {path: cache.merge_match_into_notebook(nb) for path, nb in found.items()}
-    return {path: (nb, cache.get_cache_record(pk).data.get("cells", [])) for path, (pk, nb) in sorted(merged.items())}
+    return {
+        path: (nb, cache.get_cache_record(pk).data.get("cells", []))
+        for path, (pk, nb) in sorted(merged.items())
+    }
 
 
 def main():
     (notebooks, timeout), start = prepared(), time.perf_counter()
     cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
-    borrow(cache, {p: nb for p, nb in missing(cache, notebooks).items() if not fingerprint.reads_data(p, nb)})
+    borrow(
+        cache,
+        {
+            p: nb
+            for p, nb in missing(cache, notebooks).items()
+            if not fingerprint.reads_data(p, nb)
+        },
+    )
     todo = missing(cache, notebooks)
     for path, notebook, seconds in several(todo, timeout):
         name = equations.docname(path)
@@ -102,7 +157,10 @@ def main():
             continue
         print(f"{name}: {seconds:.1f} s", flush=True)
         keep(cache, path, notebook, seconds, take_times(notebook))
-    print(f"{len(todo)} notebooks executed in {time.perf_counter() - start:.0f} s", flush=True)
+    print(
+        f"{len(todo)} notebooks executed in {time.perf_counter() - start:.0f} s",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

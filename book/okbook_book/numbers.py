@@ -1,4 +1,5 @@
-"""Equations of a source wear the source's own number: ``eq-ok3-11`` shows '(OK3 eq. 11)' in the margin."""
+"""Equations of a source wear the source's own number: ``eq-ok3-11`` shows '(OK3 eq.
+11)' in the margin."""
 
 from sphinx.domains.math import MathDomain
 

@@ -1,4 +1,5 @@
-"""What concerns whole pages: MathJax from the book itself, the notebook cache, the time a page took."""
+"""What concerns whole pages: MathJax from the book itself, the notebook cache, the
+time a page took."""
 
 import importlib.util
 import shutil
@@ -22,8 +23,12 @@ def copy_mathjax(app, exception):
 
 
 def cache_folder(built):
-    "jupyter-cache looks at a notebook's cells only: each state of all the rest has a cache of its own, the last four."
-    folder, key = Path(built) / "cache", "-".join(part[:12] for part in reversed(fingerprint.surroundings()))
+    """jupyter-cache looks at a notebook's cells only: each state of all the rest has
+    a cache of its own, the last four."""
+    folder, key = (
+        Path(built) / "cache",
+        "-".join(part[:12] for part in reversed(fingerprint.surroundings())),
+    )
     old = [p for p in folder.iterdir() if p.name != key] if folder.exists() else []
     for path in sorted(old, key=lambda p: p.stat().st_mtime)[:-3]:
         shutil.rmtree(path)
@@ -38,13 +43,19 @@ def running_time(app, pagename, templatename, context, doctree):
     "Say at the foot of a notebook's page how long its cells took."
     data = getattr(app.env, "nb_metadata", {}).get(pagename, {}).get("exec_data")
     if data and data.get("runtime") and "body" in context:
-        context["body"] += f'<p class="running-time">The cells of this page ran in {data["runtime"]:.1f} s.</p>'
+        context["body"] += (
+            f'<p class="running-time">The cells of this page ran in '
+            f"{data['runtime']:.1f} s.</p>"
+        )
 
 
 def no_thebe(app, pagename, templatename, context, doctree):
-    "sphinx-thebe puts the address of a CDN on every page, although its button is off: take it out."
+    """sphinx-thebe puts the address of a CDN on every page, although its button is
+    off: take it out."""
     files = context.get("script_files", [])
-    context["script_files"] = [f for f in files if "thebe" not in str(f) and "thebe" not in str(_body(f))]
+    context["script_files"] = [
+        f for f in files if "thebe" not in str(f) and "thebe" not in str(_body(f))
+    ]
 
 
 def _body(script):

@@ -1,11 +1,13 @@
-"""What the executed cells of the book tell a reader, and whether that depends on the data.
+"""What the executed cells of the book tell a reader, and whether that depends on the
+data.
 
-``python -m okbook_book.texts`` executes the notebooks without data and with it, as far as the cache has them not, and
-compares.
+``python -m okbook_book.texts`` executes the notebooks without data and with it, as far
+as the cache has them not, and compares.
 
-What a page says in Markdown is the same in both by construction. Of the code cells, all text of the outputs is
-compared: what is printed, results in every textual form, and HTML. Cells tagged as demonstrations may differ, and
-hidden ones; numbers that depend on a clock may, and the bytes of images.
+What a page says in Markdown is the same in both by construction. Of the code cells, all
+text of the outputs is compared: what is printed, results in every textual form, and
+HTML. Cells tagged as demonstrations may differ, and hidden ones; numbers that depend on
+a clock may, and the bytes of images.
 """
 
 import ast
@@ -26,7 +28,8 @@ NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 
 
 def timed_cells(cells):
-    "The places of those code cells that read a clock, or use what was computed from one."
+    """The places of those code cells that read a clock, or use what was computed
+    from one."""
     tainted, timed = set(CLOCKS), set()
     for n, cell in enumerate(cells):
         for statement in _statements(cell):
@@ -42,14 +45,27 @@ def timed_cells(cells):
 
 
 def _read(nodes):
-    "The names that nodes read, but for those of their own: arguments, and what loops and comprehensions go through."
-    read = {x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)}
+    """The names that nodes read, but for those of their own: arguments, and what
+    loops and comprehensions go through."""
+    read = {
+        x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)
+    }
     own = {x.arg for x in nodes if isinstance(x, ast.arg)}
     targets = [x.target for x in nodes if isinstance(x, ast.For | ast.comprehension)]
-    own |= {x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)}
+    own |= {
+        x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)
+    }
     if isinstance(nodes[0], ast.FunctionDef | ast.ClassDef):
-        own |= {x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
-    updated = {x.target.id for x in nodes if isinstance(x, ast.AugAssign) and isinstance(x.target, ast.Name)}
+        own |= {
+            x.id
+            for x in nodes
+            if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
+        }
+    updated = {
+        x.target.id
+        for x in nodes
+        if isinstance(x, ast.AugAssign) and isinstance(x.target, ast.Name)
+    }
     return (read | updated) - own
 
 
@@ -63,7 +79,8 @@ def _statements(cell):
 
 
 def _bound(nodes):
-    "The names that get a value among these nodes, be it by assignment, by definition, or by a method such as append."
+    """The names that get a value among these nodes, be it by assignment, by
+    definition, or by a method such as append."""
     if isinstance(nodes[0], ast.FunctionDef | ast.ClassDef):
         return {nodes[0].name}
     bound = set()
@@ -72,7 +89,12 @@ def _bound(nodes):
             bound.add(x.id)
         filled = x.func if isinstance(x, ast.Call) else x
         stored = isinstance(x, ast.Subscript) and isinstance(x.ctx, ast.Store)
-        if stored or isinstance(x, ast.Call) and isinstance(filled, ast.Attribute) and filled.attr in FILLING:
+        if (
+            stored
+            or isinstance(x, ast.Call)
+            and isinstance(filled, ast.Attribute)
+            and filled.attr in FILLING
+        ):
             while isinstance(filled, ast.Attribute | ast.Subscript):
                 filled = filled.value
             bound |= {filled.id} if isinstance(filled, ast.Name) else set()
@@ -80,7 +102,8 @@ def _bound(nodes):
 
 
 def said(cell, timed=False):
-    "The text that a code cell shows, piece by piece; the numbers of a timed one are left out."
+    """The text that a code cell shows, piece by piece; the numbers of a timed one
+    are left out."""
     pieces = []
     for output in cell.get("outputs", ()):
         if output.output_type == "stream" and output.name == "stdout":
@@ -95,7 +118,8 @@ def said(cell, timed=False):
 
 
 def told(notebook):
-    "What a notebook's page tells: {place of a cell: pieces of text}, without the cells that may differ."
+    """What a notebook's page tells: {place of a cell: pieces of text}, without the
+    cells that may differ."""
     timed = timed_cells(notebook.cells)
     return {
         n: said(cell, n in timed)
@@ -105,14 +129,24 @@ def told(notebook):
 
 
 def differences(name, one, other, names=("without data", "with data")):
-    "Where two executions of a notebook tell different things: page, cell, and the lines that differ."
+    """Where two executions of a notebook tell different things: page, cell, and the
+    lines that differ."""
     wrong, others = [], told(other)
     for n, pieces in told(one).items():
-        mine, theirs = ("\n".join(text).splitlines() for text in (pieces, others.get(n, [])))
+        mine, theirs = (
+            "\n".join(text).splitlines() for text in (pieces, others.get(n, []))
+        )
         if mine != theirs:
             lines = list(difflib.unified_diff(mine, theirs, *names, n=0, lineterm=""))
             where = f"{name}, cell {n} ({one.cells[n].get('id')})"
-            wrong.append("\n  ".join([where, *(line[:300] for line in lines if not line.startswith("@@"))]))
+            wrong.append(
+                "\n  ".join(
+                    [
+                        where,
+                        *(line[:300] for line in lines if not line.startswith("@@")),
+                    ]
+                )
+            )
     return wrong
 
 
@@ -129,7 +163,8 @@ def surroundings(data):
 
 
 def executed(data):
-    "The book's notebooks by path, executed with the data of a folder or of none, as far as the cache has them not."
+    """The book's notebooks by path, executed with the data of a folder or of none,
+    as far as the cache has them not."""
     with surroundings(data):
         execute.main()
         return {path: notebook for path, (notebook, _) in execute.cached().items()}
@@ -141,11 +176,23 @@ def main():
         raise SystemExit("texts: set OKBOOK_DATA to the folder with the data")
     without, with_data = executed(None), executed(data)
     both = without.keys() & with_data.keys()
-    failed = [f"{docname(path)}: a cell fails" for path, _ in notebooks() if path not in both]
-    pairs = [(path, nb, with_data[path]) for path, nb in without.items() if path in both]
-    wrong = failed + [text for path, one, other in pairs for text in differences(docname(path), one, other)]
+    failed = [
+        f"{docname(path)}: a cell fails" for path, _ in notebooks() if path not in both
+    ]
+    pairs = [
+        (path, nb, with_data[path]) for path, nb in without.items() if path in both
+    ]
+    wrong = failed + [
+        text
+        for path, one, other in pairs
+        for text in differences(docname(path), one, other)
+    ]
     cells = sum(len(told(nb)) for nb in without.values())
-    print("\n".join(wrong) or f"texts: {cells} cells on {len(pairs)} pages tell the same without data and with it")
+    print(
+        "\n".join(wrong)
+        or f"texts: {cells} cells on {len(pairs)} pages tell the same without data "
+        f"and with it"
+    )
     return bool(wrong)
 
 
