@@ -14,16 +14,21 @@ from numba import njit  # noqa: F401
 from .core import NEARLY  # noqa: F401
 
 # %% ../nbs/01_trees.ipynb #41661480
-FEATURE_THRESHOLD = np.float32(1e-7)  # values of a feature closer than this count as equal
+FEATURE_THRESHOLD = np.float32(
+    1e-7
+)  # values of a feature closer than this count as equal
 TIE = 4e-14  # rounding of a gain, relative to the node's trace
 jit = njit(cache=True, nogil=True, error_model="numpy")
 jit_inline = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-jit_any_order = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+jit_any_order = njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}
+)
 
 # %% ../nbs/01_trees.ipynb #9652b69b
 @jit_inline
 def _gain(A, R, w, W, T):
-    "Decrease of the weighted variance, `A/w_l + B/w_r - T/W` with `B = T - 2R + A` (eq-trees-gain)."
+    """Decrease of the weighted variance, `A/w_l + B/w_r - T/W` with `B = T - 2R + A`
+    (eq-trees-gain)."""
     return A / w + (T - 2.0 * R + A) / (W - w) - T / W
 
 # %% ../nbs/01_trees.ipynb #c42a44a4
@@ -56,9 +61,24 @@ def _sum_before(row, n, rank, q, limit):
 # %% ../nbs/01_trees.ipynb #b078a860
 @jit
 def _before_gram(
-    block, offset, stride, local, samples, order, features, start, stop, m, index, place, values, rank, before
+    block,
+    offset,
+    stride,
+    local,
+    samples,
+    order,
+    features,
+    start,
+    stop,
+    m,
+    index,
+    place,
+    values,
+    rank,
+    before,
 ):
-    "`before[q, t]`: sum of k over the examples that precede the t-th of a feature, one row of the block at a time."
+    """`before[q, t]`: sum of k over the examples that precede the t-th of a feature,
+    one row of the block at a time."""
     n, last = stop - start, features.shape[0] - 1
     for k in range(n):
         index[k] = local[samples[start + k]]
@@ -75,8 +95,11 @@ def _before_gram(
 
 # %% ../nbs/01_trees.ipynb #d6db17e9
 @jit
-def _before_factor(phi, total, part, rows, samples, order, features, start, stop, m, before):
-    "The same sums from the factor: `<g, phi_i>`, where g is the running sum; and the row sums `<G, phi_i>`."
+def _before_factor(
+    phi, total, part, rows, samples, order, features, start, stop, m, before
+):
+    """The same sums from the factor: `<g, phi_i>`, where g is the running sum; and
+    the row sums `<G, phi_i>`."""
     for q in range(m):
         part[:] = 0.0
         for t in range(stop - start):
@@ -102,15 +125,24 @@ def _dot_four(phi, i, j, k, l, m):
 # %% ../nbs/01_trees.ipynb #33ed132d
 @jit
 def _multiply(phi, local, rows, samples, start, stop, block):
-    "The node's Gram matrix from the factor, `Phi Phi'`, once the node is small enough, with its row sums."
+    """The node's Gram matrix from the factor, `Phi Phi'`, once the node is small
+    enough, with its row sums."""
     n = stop - start
     for a in range(n):
         i = samples[start + a]
         local[i] = a
-        for b in range(0, a + 1, 4):  # by fours; those past the diagonal are overwritten below
+        for b in range(
+            0, a + 1, 4
+        ):  # by fours; those past the diagonal are overwritten below
             row, t = a * n + b, start + b
-            j, k, l = samples[min(t + 1, stop - 1)], samples[min(t + 2, stop - 1)], samples[min(t + 3, stop - 1)]
-            block[row], block[row + 1], block[row + 2], block[row + 3] = _dot_four(phi, i, samples[t], j, k, l)
+            j, k, l = (
+                samples[min(t + 1, stop - 1)],
+                samples[min(t + 2, stop - 1)],
+                samples[min(t + 3, stop - 1)],
+            )
+            block[row], block[row + 1], block[row + 2], block[row + 3] = _dot_four(
+                phi, i, samples[t], j, k, l
+            )
     for a in range(n):
         for b in range(a + 1, n):
             block[a * n + b] = block[b * n + a]
@@ -123,24 +155,50 @@ def _multiply(phi, local, rows, samples, start, stop, block):
 # %% ../nbs/01_trees.ipynb #c8bc955c
 @jit_inline
 def _bar(gain, tie):
-    "What a gain must exceed to be larger than this one, and not equal to it up to rounding."
+    """What a gain must exceed to be larger than this one, and not equal to it up to
+    rounding."""
     return gain + max(tie, NEARLY * gain)
 
 
 @jit
 def _draw_all(X, order, start, stop, features, count, rng, max_features):
-    "Draw the features to search, leaving out constant ones; how many (they stand at the back of the deck)."
+    """Draw the features to search, leaving out constant ones; how many (they stand
+    at the back of the deck)."""
     j = _draw_feature(features, count, max_features, rng)
     while j >= 0:
         f = features[j]
-        _file_feature(features, count, j, X[order[f, stop - 1], f] <= X[order[f, start], f] + FEATURE_THRESHOLD)
+        _file_feature(
+            features,
+            count,
+            j,
+            X[order[f, stop - 1], f] <= X[order[f, start], f] + FEATURE_THRESHOLD,
+        )
         j = _draw_feature(features, count, max_features, rng)
     return features.shape[0] - count[LAST]
 
 # %% ../nbs/01_trees.ipynb #7e720c91
 @jit
-def _scan(X, f, order, start, stop, before, q, weight, square, rows, min_leaf, W, T, tie, found, cut, best):
-    "Move the examples to the left one by one, in the order of feature `f`; the best split so far (eq-trees-move)."
+def _scan(
+    X,
+    f,
+    order,
+    start,
+    stop,
+    before,
+    q,
+    weight,
+    square,
+    rows,
+    min_leaf,
+    W,
+    T,
+    tie,
+    found,
+    cut,
+    best,
+):
+    """Move the examples to the left one by one, in the order of feature `f`; the
+    best split so far (eq-trees-move)."""
     A, R, w, bar = 0.0, 0.0, 0.0, _bar(best, tie)
     for t in range(start, stop - 1):
         i = order[f, t]
@@ -148,16 +206,25 @@ def _scan(X, f, order, start, stop, before, q, weight, square, rows, min_leaf, W
         R += rows[i]
         w += weight[i]
         here, there = X[i, f], X[order[f, t + 1], f]
-        if there > here + FEATURE_THRESHOLD and min(t + 1 - start, stop - t - 1) >= min_leaf:
+        if (
+            there > here + FEATURE_THRESHOLD
+            and min(t + 1 - start, stop - t - 1) >= min_leaf
+        ):
             gain = _gain(A, R, w, W, T)
             if gain > bar:
-                found, cut, best, bar = f, np.float64(here) / 2.0 + np.float64(there) / 2.0, gain, _bar(gain, tie)
+                found, cut, best, bar = (
+                    f,
+                    np.float64(here) / 2.0 + np.float64(there) / 2.0,
+                    gain,
+                    _bar(gain, tie),
+                )
     return found, cut, best
 
 # %% ../nbs/01_trees.ipynb #8240aaf6
 @jit
 def _split_orders(X, f, cut, order, features, constants, start, stop, right):
-    "Keep every feature's order sorted inside the two children; the features constant here come first, and are skipped."
+    """Keep every feature's order sorted inside the two children; the features
+    constant here come first, and are skipped."""
     for q in range(constants, features.shape[0]):
         g, n_left, n_right = features[q], start, 0
         for k in range(start, stop):
@@ -173,7 +240,8 @@ def _split_orders(X, f, cut, order, features, constants, start, stop, right):
 # %% ../nbs/01_trees.ipynb #f376db03
 @jit_inline
 def _side_gram(block, offset, stride, local, rows, side, m):
-    "`A = s'Ks` and `R = r's` of one side: half of a square of the block (eq-trees-gain). Makes `side` local."
+    """`A = s'Ks` and `R = r's` of one side: half of a square of the block
+    (eq-trees-gain). Makes `side` local."""
     A, R = 0.0, 0.0
     for a in range(np.uintp(m)):
         i = side[a]
@@ -186,12 +254,18 @@ def _side_gram(block, offset, stride, local, rows, side, m):
 # %% ../nbs/01_trees.ipynb #3c14e2c3
 @jit_inline
 def _side_factor(phi, total, part, side, start, stop):
-    "The same two numbers from the factor: `|g|^2` and `<g, G>`, where g sums the rows of the side."
+    """The same two numbers from the factor: `|g|^2` and `<g, G>`, where g sums the
+    rows of the side."""
     part[:] = 0.0
     first, last = np.uintp(start), np.uintp(stop)
     by_four = last - (last - first) % np.uintp(4)
     for a in range(first, by_four, np.uintp(4)):
-        i, j, k, l = side[a], side[a + np.uintp(1)], side[a + np.uintp(2)], side[a + np.uintp(3)]
+        i, j, k, l = (
+            side[a],
+            side[a + np.uintp(1)],
+            side[a + np.uintp(2)],
+            side[a + np.uintp(3)],
+        )
         for c in range(part.shape[0]):
             part[c] += (phi[i, c] + phi[j, c]) + (phi[k, c] + phi[l, c])
     for a in range(by_four, last):
@@ -206,8 +280,12 @@ def _side_factor(phi, total, part, side, start, stop):
 # %% ../nbs/01_trees.ipynb #ae3340d5
 @jit_inline
 def _range(X, f, samples, start, stop, values):
-    "Copy the values of a feature in the node to `values`; the smallest and the largest."
-    first, n = np.uintp(start), np.uintp(stop - start)  # unsigned, so that no index can be negative
+    """Copy the values of a feature in the node to `values`; the smallest and the
+    largest."""
+    first, n = (
+        np.uintp(start),
+        np.uintp(stop - start),
+    )  # unsigned, so that no index can be negative
     low = high = X[samples[first], f]
     for k in range(n):
         x = X[samples[first + k], f]
@@ -219,9 +297,12 @@ def _range(X, f, samples, start, stop, values):
 # %% ../nbs/01_trees.ipynb #a96027c8
 @jit_inline
 def _sides(values, cut, samples, start, stop, left, right):
-    "Put the examples of the node into `left` and `right` of the cut; how many are left."
+    """Put the examples of the node into `left` and `right` of the cut; how many are
+    left."""
     first, n_left = np.uintp(start), np.uintp(0)
-    for k in range(np.uintp(stop - start)):  # without a branch: each example is written to both sides, one is kept
+    for k in range(
+        np.uintp(stop - start)
+    ):  # without a branch: each example is written to both sides, one is kept
         i = samples[first + k]
         left[n_left] = i
         right[k - n_left] = i
@@ -243,7 +324,8 @@ def _search_random(
     X, weight, weighted, rows, phi, total, part, block, offset, stride, local, samples, start, stop,
     left, right, values, features, count, rng, max_features, min_leaf, W, T, tie,
 ):  # fmt: skip
-    "The best of `max_features` splits with one random threshold each (extra-trees): feature, threshold, gain."
+    """The best of `max_features` splits with one random threshold each
+    (extra-trees): feature, threshold, gain."""
     found, cut, best, n = -1, 0.0, -np.inf, stop - start
     j = _draw_feature(features, count, max_features, rng)
     while j >= 0:
@@ -275,7 +357,8 @@ def _search_random(
 # %% ../nbs/01_trees.ipynb #c9cddda2
 @jit
 def _hand_down(block, offset, stride, local, rows, samples, start, mid, stop, index, u):
-    "Row sums inside the two children: `u` on the smaller side, `r - u` on the other (eq-trees-rows)."
+    """Row sums inside the two children: `u` on the smaller side, `r - u` on the
+    other (eq-trees-rows)."""
     first, last = (start, mid) if 2 * (mid - start) <= stop - start else (mid, stop)
     for k in range(stop - start):
         u[k] = 0.0
@@ -291,8 +374,11 @@ def _hand_down(block, offset, stride, local, rows, samples, start, mid, stop, in
 # %% ../nbs/01_trees.ipynb #738d0b79
 @jit
 def _hand_down_sums(phi, total, part, sums, samples, start, mid, stop, size):
-    "The same for the sums of the factor's rows, from the smaller child; the right child is pushed first."
-    small, first, last = (1, start, mid) if 2 * (mid - start) <= stop - start else (0, mid, stop)
+    """The same for the sums of the factor's rows, from the smaller child; the right
+    child is pushed first."""
+    small, first, last = (
+        (1, start, mid) if 2 * (mid - start) <= stop - start else (0, mid, stop)
+    )
     _side_factor(phi, total, part, samples, first, last)
     for c in range(part.shape[0]):
         sums[size + small, c] = part[c]
@@ -300,8 +386,11 @@ def _hand_down_sums(phi, total, part, sums, samples, start, mid, stop, size):
 
 # %% ../nbs/01_trees.ipynb #7901e791
 @jit
-def _gather(source, offset, stride, weight, local, rows, samples, start, stop, index, block, top):
-    "Copy the node's part of the Gram matrix, contiguous, to `block[top:]`, with its row sums."
+def _gather(
+    source, offset, stride, weight, local, rows, samples, start, stop, index, block, top
+):
+    """Copy the node's part of the Gram matrix, contiguous, to `block[top:]`, with
+    its row sums."""
     n = stop - start
     for a in range(n):
         index[a] = local[samples[start + a]]
@@ -318,7 +407,8 @@ def _gather(source, offset, stride, weight, local, rows, samples, start, stop, i
 # %% ../nbs/01_trees.ipynb #036813c2
 @jit_inline
 def _rand(rng):
-    "Next 31-bit integer of the 32-bit xorshift stream that scikit-learn's trees use; `rng` holds the state."
+    """Next 31-bit integer of the 32-bit xorshift stream that scikit-learn's trees
+    use; `rng` holds the state."""
     x = rng[0]
     x ^= (x << 13) & 0xFFFFFFFF
     x ^= x >> 17
@@ -332,7 +422,8 @@ KNOWN, FOUND, DRAWN, VISITED, LAST = range(5)  # counters of the draw
 # %% ../nbs/01_trees.ipynb #99ea9885
 @jit_inline
 def _draw_feature(features, count, max_features, rng):
-    "Position in `features` of the next feature to try, without replacement; -1 once enough were visited."
+    """Position in `features` of the next feature to try, without replacement; -1
+    once enough were visited."""
     while count[LAST] > count[KNOWN] + count[FOUND] and (
         count[VISITED] < max_features or count[VISITED] <= count[FOUND] + count[DRAWN]
     ):
@@ -347,7 +438,8 @@ def _draw_feature(features, count, max_features, rng):
 # %% ../nbs/01_trees.ipynb #f548a6ca
 @jit_inline
 def _file_feature(features, count, j, constant):
-    "File the feature at position `j` with the constant ones (in front) or with those tried (at the back)."
+    """File the feature at position `j` with the constant ones (in front) or with
+    those tried (at the back)."""
     if constant:
         k = count[KNOWN] + count[FOUND]
         count[FOUND] += 1
@@ -358,10 +450,13 @@ def _file_feature(features, count, j, constant):
 
 # %% ../nbs/01_trees.ipynb #cb277da3
 class Outputs(NamedTuple):
-    "What the search reads of the outputs. `Kw` is the weighted Gram matrix, of entries `w_i w_j k(y_i, y_j)`."
+    """What the search reads of the outputs. `Kw` is the weighted Gram matrix, of
+    entries `w_i w_j k(y_i, y_j)`."""
 
     gram: np.ndarray  # (n, n) the Gram matrix, or (0, 0) where there is a factor
-    phi: np.ndarray  # (n, d) a weighted factor, of rows w_i phi(y_i), or (0, 0) where there is none
+    phi: (
+        np.ndarray
+    )  # (n, d) a weighted factor, of rows w_i phi(y_i), or (0, 0) where there is none
     weight: np.ndarray  # (n,) w_i
     trace: np.ndarray  # (n,) w_i k(y_i, y_i)
     square: np.ndarray  # (n,) w_i^2 k(y_i, y_i), the diagonal of Kw
@@ -385,38 +480,74 @@ class Rules(NamedTuple):
 def grow(X, order, samples, outputs, rules, block, nodes, cuts, impurity):
     """Grow one tree, depth first; the number of nodes.
 
-    Fills ``nodes`` (right child, feature, start, stop), ``cuts`` and ``impurity``, and sorts ``samples`` so that each
-    node is a range. The left child of a node is the next one. ``X`` is stored by columns for sorted thresholds;
-    ``block`` is scratch memory.
+    Fills ``nodes`` (right child, feature, start, stop), ``cuts`` and ``impurity``, and
+    sorts ``samples`` so that each node is a range. The left child of a node is the next
+    one. ``X`` is stored by columns for sorted thresholds; ``block`` is scratch memory.
     """
     gram, phi, weight, trace, square, rows, weighted = outputs
-    samples, order = samples.view(np.uint32), order.view(np.uint32)  # unsigned: no index is counted from the end
+    samples, order = (
+        samples.view(np.uint32),
+        order.view(np.uint32),
+    )  # unsigned: no index is counted from the end
     best, max_features, max_depth, min_split, min_leaf, min_decrease, seed = rules
     n, p, d, whole = samples.shape[0], X.shape[1], phi.shape[1], gram.reshape(-1)
     ones, local = np.ones_like(weight), np.arange(X.shape[0]).astype(np.uint32)
-    left, right, values = np.empty(n, np.uint32), np.empty(X.shape[0], np.uint32), np.empty(n, np.float32)
-    u, features, constant, count = np.empty(n), np.arange(p), np.empty(p, np.int64), np.empty(5, np.int64)
+    left, right, values = (
+        np.empty(n, np.uint32),
+        np.empty(X.shape[0], np.uint32),
+        np.empty(n, np.float32),
+    )
+    u, features, constant, count = (
+        np.empty(n),
+        np.arange(p),
+        np.empty(p, np.int64),
+        np.empty(5, np.int64),
+    )
     rng, total, part = np.full(1, seed), np.zeros(d), np.zeros(d)
-    rank, before = np.empty((p * best, n * best), np.int32), np.empty((p * best, n * best))
-    # a row of the stack: start, stop, depth, parent, constants, and the block that is read: offset, stride, copied
-    stack, sums = np.empty((n + 2, 8), np.int64), np.empty((n + 2, d))  # and the sum of the factor's rows
+    rank, before = (
+        np.empty((p * best, n * best), np.int32),
+        np.empty((p * best, n * best)),
+    )
+    # a row of the stack: start, stop, depth, parent, constants, and the block that is
+    # read: offset, stride, copied
+    stack, sums = (
+        np.empty((n + 2, 8), np.int64),
+        np.empty((n + 2, d)),
+    )  # and the sum of the factor's rows
     stack[0] = 0, n, 0, -1, 0, 0, gram.shape[0], 0
     if weighted and d == 0:
-        _gather(whole, 0, gram.shape[0], weight, local, rows, samples, 0, n, left, block, 0)
+        _gather(
+            whole, 0, gram.shape[0], weight, local, rows, samples, 0, n, left, block, 0
+        )
         stack[0] = 0, n, 0, -1, 0, 0, n, 1
     if d > 0:
         _side_factor(phi, part, sums[0], samples, 0, n)
     size, n_nodes, root = 1, 0, 0.0
     while size > 0:
         size -= 1
-        start, stop, depth, parent = stack[size, 0], stack[size, 1], stack[size, 2], stack[size, 3]
-        known, offset, stride, copied = stack[size, 4], stack[size, 5], stack[size, 6], stack[size, 7]
+        start, stop, depth, parent = (
+            stack[size, 0],
+            stack[size, 1],
+            stack[size, 2],
+            stack[size, 3],
+        )
+        known, offset, stride, copied = (
+            stack[size, 4],
+            stack[size, 5],
+            stack[size, 6],
+            stack[size, 7],
+        )
         node, m = n_nodes, stop - start
         n_nodes += 1
         if parent >= 0:
             nodes[parent, 0] = node
         if m == 1:
-            nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = -1, -1, start, stop
+            nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = (
+                -1,
+                -1,
+                start,
+                stop,
+            )
             cuts[node], impurity[node] = np.nan, 0.0
             continue
         W, Q, T = np.float64(m), 0.0, 0.0
@@ -431,9 +562,18 @@ def grow(X, order, samples, outputs, rules, block, nodes, cuts, impurity):
                 total[c] = sums[size, c]
                 T += total[c] * total[c]
         root = W if node == 0 else root
-        nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = -1, -1, start, stop
+        nodes[node, 0], nodes[node, 1], nodes[node, 2], nodes[node, 3] = (
+            -1,
+            -1,
+            start,
+            stop,
+        )
         cuts[node], impurity[node] = np.nan, max(Q - T / W, 0.0) / W
-        if m < max(min_split, 2 * min_leaf) or depth >= max_depth or Q - T / W <= TIE * Q:
+        if (
+            m < max(min_split, 2 * min_leaf)
+            or depth >= max_depth
+            or Q - T / W <= TIE * Q
+        ):
             continue
 
         top = offset + stride * stride * copied
@@ -442,10 +582,29 @@ def grow(X, order, samples, outputs, rules, block, nodes, cuts, impurity):
             stride, copied = m, 1
         elif 2 * m <= stride and (stride > 32 or not copied):
             source = block if copied else whole
-            _gather(source, offset, stride, ones, local, rows, samples, start, stop, left, block, top)
+            _gather(
+                source,
+                offset,
+                stride,
+                ones,
+                local,
+                rows,
+                samples,
+                start,
+                stop,
+                left,
+                block,
+                top,
+            )
             offset, stride, copied = top, m, 1
         source = block if copied else whole
-        count[KNOWN], count[FOUND], count[DRAWN], count[VISITED], count[LAST] = known, 0, 0, 0, p
+        count[KNOWN], count[FOUND], count[DRAWN], count[VISITED], count[LAST] = (
+            known,
+            0,
+            0,
+            0,
+            p,
+        )
         f, cut, gain = -1, 0.0, -np.inf
         if best:
             tried = _draw_all(X, order, start, stop, features, count, rng, max_features)
@@ -455,7 +614,19 @@ def grow(X, order, samples, outputs, rules, block, nodes, cuts, impurity):
                     left, right, u, rank, before,
                 )  # fmt: skip
             else:
-                _before_factor(phi, total, part, rows, samples, order, features, start, stop, tried, before)
+                _before_factor(
+                    phi,
+                    total,
+                    part,
+                    rows,
+                    samples,
+                    order,
+                    features,
+                    start,
+                    stop,
+                    tried,
+                    before,
+                )
             for q in range(tried):
                 f, cut, gain = _scan(
                     X, features[p - 1 - q], order, start, stop, before, q, weight, square, rows,
@@ -475,16 +646,40 @@ def grow(X, order, samples, outputs, rules, block, nodes, cuts, impurity):
             for k in range(np.uintp(stop - mid)):
                 samples[np.uintp(mid) + k] = right[k]
             if stride > 0:
-                _hand_down(source, offset, stride, local, rows, samples, start, mid, stop, left, u)
+                _hand_down(
+                    source,
+                    offset,
+                    stride,
+                    local,
+                    rows,
+                    samples,
+                    start,
+                    mid,
+                    stop,
+                    left,
+                    u,
+                )
             else:
                 _hand_down_sums(phi, total, part, sums, samples, start, mid, stop, size)
             if best:
                 _split_orders(X, f, cut, order, features, constants, start, stop, right)
             nodes[node, 1], cuts[node] = f, cut
-            for child, (a, b, above) in enumerate(((mid, stop, node), (start, mid, -1))):
+            for child, (a, b, above) in enumerate(
+                ((mid, stop, node), (start, mid, -1))
+            ):
                 s = size + child
-                stack[s, 0], stack[s, 1], stack[s, 2], stack[s, 3] = a, b, depth + 1, above
-                stack[s, 4], stack[s, 5], stack[s, 6], stack[s, 7] = constants, offset, stride, copied
+                stack[s, 0], stack[s, 1], stack[s, 2], stack[s, 3] = (
+                    a,
+                    b,
+                    depth + 1,
+                    above,
+                )
+                stack[s, 4], stack[s, 5], stack[s, 6], stack[s, 7] = (
+                    constants,
+                    offset,
+                    stride,
+                    copied,
+                )
             size += 2
         for k in range(constants):
             if k < known:

@@ -21,17 +21,32 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import auc, precision_recall_curve, roc_curve
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.model_selection import BaseCrossValidator, ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import ClassifierTags, RegressorTags, check_array, check_random_state, column_or_1d
+from sklearn.model_selection import (
+    BaseCrossValidator,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+)
+from sklearn.utils import (
+    ClassifierTags,
+    RegressorTags,
+    check_array,
+    check_random_state,
+    column_or_1d,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 # %% ../nbs/00_core.ipynb #64788e23
 class _KernelParts(BaseEstimator):
     """What a kernel defines: ``_gram``, and the rest where the default will not do."""
 
-    _proved_psd = True  # every Gram matrix is positive semi-definite by a theorem: no need to look
+    # every Gram matrix is positive semi-definite by a theorem: no need to look
+    _proved_psd = True
 
     def _check_params(self):
         """Refuse parameters with which this would be no kernel."""
@@ -47,15 +62,21 @@ class _KernelParts(BaseEstimator):
 
     def _diag(self, A):
         """Diagonal by small blocks of the Gram matrix."""
-        return np.concatenate([self._gram(b, b).diagonal() for b in (A[i : i + 32] for i in range(0, len(A), 32))])
+        return np.concatenate(
+            [
+                self._gram(b, b).diagonal()
+                for b in (A[i : i + 32] for i in range(0, len(A), 32))
+            ]
+        )
 
 # %% ../nbs/00_core.ipynb #5e309be0
 class Kernel(_KernelParts):
     r"""Base of all kernels: a function that is a scalar product in a feature space.
 
-    A kernel is a symmetric function with :math:`k(y, y') = \langle\phi(y), \phi(y')\rangle` (eq-ok3-10).
-    A subclass defines ``_gram(A, B)``, and may define ``_diag(A)``, ``_check_params()``, ``check`` and, where the
-    feature map is explicit and small, ``features(Y)``.
+    A kernel is a symmetric function with :math:`k(y, y') = \langle\phi(y),
+    \phi(y')\rangle` (eq-ok3-10). A subclass defines ``_gram(A, B)``, and may define
+    ``_diag(A)``, ``_check_params()``, ``check`` and, where the feature map is explicit
+    and small, ``features(Y)``.
 
     Notes
     -----
@@ -74,7 +95,8 @@ class Kernel(_KernelParts):
     """
 
     def fit(self, Y=None):
-        """Learn what the kernel needs from training outputs; most kernels only check their parameters.
+        """Learn what the kernel needs from training outputs; most kernels only check
+        their parameters.
 
         Parameters
         ----------
@@ -104,7 +126,9 @@ class Kernel(_KernelParts):
         ndarray or sequence
             The outputs, as an array where the kernel wants one.
         """
-        return check_array(Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name)
+        return check_array(
+            Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
+        )
 
     def gram(self, Y1, Y2=None):
         """Gram matrix between two sets of outputs.
@@ -124,13 +148,17 @@ class Kernel(_KernelParts):
         Raises
         ------
         ValueError
-            If the outputs have different numbers of columns, or a parameter of the kernel has a wrong value.
+            If the outputs have different numbers of columns, or a parameter of the
+            kernel has a wrong value.
         """
         self._check_params()
         A = self._prepare(Y1)
         B = A if Y2 is None else self._prepare(Y2)
         if getattr(A, "ndim", 1) == 2 and A.shape[1] != B.shape[1]:
-            raise ValueError(f"The two sets of vectors must have as many columns: got {A.shape} and {B.shape}.")
+            raise ValueError(
+                f"The two sets of vectors must have as many columns: got {A.shape} "
+                f"and {B.shape}."
+            )
         return self._gram(A, B)
 
     def diag(self, Y):
@@ -164,8 +192,8 @@ class LinearKernel(Kernel):
 
     Notes
     -----
-    Its feature map is the identity, so output-kernel methods become ordinary multi-output regression.
-    Derived in :ref:`ch-core`.
+    Its feature map is the identity, so output-kernel methods become ordinary
+    multi-output regression. Derived in :ref:`ch-core`.
 
     Examples
     --------
@@ -227,9 +255,14 @@ class PolynomialKernel(Kernel):
 
     def _check_params(self):
         whole = isinstance(self.degree, numbers.Integral) and self.degree >= 1
-        if not whole or self.coef0 < 0 or (self.gamma is not None and not self.gamma > 0):
+        if (
+            not whole
+            or self.coef0 < 0
+            or (self.gamma is not None and not self.gamma > 0)
+        ):
             raise ValueError(
-                "A polynomial kernel is positive semi-definite for an integer degree >= 1, gamma > 0 and coef0 >= 0: "
+                "A polynomial kernel is positive semi-definite for an integer "
+                "degree >= 1, gamma > 0 and coef0 >= 0: "
                 f"got degree={self.degree}, gamma={self.gamma}, coef0={self.coef0}."
             )
 
@@ -245,7 +278,8 @@ class PolynomialKernel(Kernel):
 
 # %% ../nbs/00_core.ipynb #7d5dc454
 def _squared_gaps(A, B):
-    """Squared distances between the rows of two matrices; exactly symmetric, with zeros, if they are one."""
+    """Squared distances between the rows of two matrices; exactly symmetric, with
+    zeros, if they are one."""
     same, origin = B is A, B.mean(axis=0)
     A = A - origin
     B = A if same else B - origin
@@ -259,15 +293,16 @@ def _squared_gaps(A, B):
 
 # %% ../nbs/00_core.ipynb #0bc8f26d
 class RBFKernel(Kernel):
-    r"""RBF (Gaussian) kernel :math:`k(y, y') = \exp(-\|y - y'\|^2 / 2\sigma^2) = \exp(-\gamma\|y - y'\|^2)`.
+    r"""RBF (Gaussian) kernel :math:`k(y, y') = \exp(-\|y - y'\|^2 / 2\sigma^2) =
+    \exp(-\gamma\|y - y'\|^2)`.
 
     Parameters
     ----------
     sigma : float, optional
         The width, in the units of the outputs.
     gamma : float, optional
-        The rate, :math:`\gamma = 1 / (2\sigma^2)`. Give one of the two; with neither, gamma is one over the
-        number of columns, as in scikit-learn.
+        The rate, :math:`\gamma = 1 / (2\sigma^2)`. Give one of the two; with neither,
+        gamma is one over the number of columns, as in scikit-learn.
 
     Notes
     -----
@@ -287,10 +322,15 @@ class RBFKernel(Kernel):
 
     def _check_params(self):
         if self.sigma is not None and self.gamma is not None:
-            raise ValueError(f"Give sigma or gamma, not both: got sigma={self.sigma}, gamma={self.gamma}.")
+            raise ValueError(
+                f"Give sigma or gamma, not both: got sigma={self.sigma}, "
+                f"gamma={self.gamma}."
+            )
         for name, value in (("sigma", self.sigma), ("gamma", self.gamma)):
             if value is not None and not value > 0:
-                raise ValueError(f"The {name} of an RBF kernel must be positive: got {name}={value}.")
+                raise ValueError(
+                    f"The {name} of an RBF kernel must be positive: got {name}={value}."
+                )
 
     def _rate(self, n_columns):
         """The rate gamma, whichever way the width was given."""
@@ -308,7 +348,8 @@ class RBFKernel(Kernel):
 
 # %% ../nbs/00_core.ipynb #512eadf5
 class DiracKernel(Kernel):
-    r"""Dirac kernel :math:`k(y, y') = 1[y = y']` on labels: numbers, strings or booleans.
+    r"""Dirac kernel :math:`k(y, y') = 1[y = y']` on labels: numbers, strings or
+    booleans.
 
     Attributes
     ----------
@@ -343,7 +384,9 @@ class DiracKernel(Kernel):
         ndarray of shape (n,)
             The labels.
         """
-        Y = column_or_1d(check_array(Y, ensure_2d=False, dtype=None, input_name=name), warn=True)
+        Y = column_or_1d(
+            check_array(Y, ensure_2d=False, dtype=None, input_name=name), warn=True
+        )
         check_classification_targets(Y)
         return Y
 
@@ -365,7 +408,8 @@ class DiracKernel(Kernel):
         return self
 
     def features(self, Y):
-        """Feature map: one-hot encoding on the classes seen in ``fit``; an unseen label gets zeros.
+        """Feature map: one-hot encoding on the classes seen in ``fit``; an unseen label
+        gets zeros.
 
         Parameters
         ----------
@@ -391,15 +435,16 @@ class DiracKernel(Kernel):
 
 # %% ../nbs/00_core.ipynb #1d63f7d2
 class TanimotoKernel(Kernel):
-    r"""Tanimoto kernel :math:`k(y, y') = y^\top y' / (\|y\|^2 + \|y'\|^2 - y^\top y')` on vectors.
+    r"""Tanimoto kernel :math:`k(y, y') = y^\top y' / (\|y\|^2 + \|y'\|^2 - y^\top y')`
+    on vectors.
 
-    On zero-one vectors it is the index of Jaccard, the size of the intersection over that of the union;
-    two zero vectors have the value 1.
+    On zero-one vectors it is the index of Jaccard, the size of the intersection over
+    that of the union; two zero vectors have the value 1.
 
     Notes
     -----
-    It is positive semi-definite on all real vectors (theorem thm-core-tanimoto), with values from -1/3 to 1.
-    Derived in :ref:`ch-core`.
+    It is positive semi-definite on all real vectors (theorem thm-core-tanimoto), with
+    values from -1/3 to 1. Derived in :ref:`ch-core`.
 
     Examples
     --------
@@ -425,12 +470,14 @@ def is_psd(K, tol=None, max_exact=3000, n_steps=30):
     K : ndarray of shape (n, n)
         A symmetric matrix.
     tol : float, optional
-        Eigenvalues down to ``-tol`` times the mean of the diagonal are put down to rounding. By default 1e-6,
-        or :math:`4\sqrt{n}` units of rounding of the type of ``K`` if that is more.
+        Eigenvalues down to ``-tol`` times the mean of the diagonal are put down to
+        rounding. By default 1e-6, or :math:`4\sqrt{n}` units of rounding of the type of
+        ``K`` if that is more.
     max_exact : int, default=3000
-        Up to this size the answer is exact, by a Cholesky factorisation, :math:`n^3/3` operations and one copy.
-        Beyond, a random principal block of this size is factorised and ``n_steps`` of Lanczos look for a
-        direction of negative curvature: False is then certain, True is not.
+        Up to this size the answer is exact, by a Cholesky factorisation, :math:`n^3/3`
+        operations and one copy. Beyond, a random principal block of this size is
+        factorised and ``n_steps`` of Lanczos look for a direction of negative
+        curvature: False is then certain, True is not.
     n_steps : int, default=30
         Products with ``K`` for a large matrix.
 
@@ -466,14 +513,25 @@ def _indefinite(K, tol=None, max_exact=3000, n_steps=30):
     shift = tol * np.abs(diag).mean()
     if diag.min() < -shift:
         return f"its diagonal goes down to {diag.min():.3g}"
-    some = slice(None) if n <= max_exact else np.sort(np.random.default_rng(0).choice(n, max_exact, replace=False))
+    some = (
+        slice(None)
+        if n <= max_exact
+        else np.sort(np.random.default_rng(0).choice(n, max_exact, replace=False))
+    )
     block = K if n <= max_exact else K[np.ix_(some, some)]
-    lowest = None if _cholesky_runs(block, shift) else sla.eigvalsh(block.astype(float), subset_by_index=[0, 0])[0]
+    lowest = (
+        None
+        if _cholesky_runs(block, shift)
+        else sla.eigvalsh(block.astype(float), subset_by_index=[0, 0])[0]
+    )
     if lowest is None and n > max_exact:
         lowest = _lowest_rayleigh(K, n_steps)
     if lowest is None or lowest >= -shift:
         return None
-    return f"it has an eigenvalue of {lowest:.3g} or less, where the mean of its diagonal is {diag.mean():.3g}"
+    return (
+        f"it has an eigenvalue of {lowest:.3g} or less, where the mean of its "
+        f"diagonal is {diag.mean():.3g}"
+    )
 
 
 def _cholesky_runs(K, shift):
@@ -484,7 +542,8 @@ def _cholesky_runs(K, shift):
 
 # %% ../nbs/00_core.ipynb #45c2c4bc
 def _lowest_rayleigh(K, n_steps):
-    """Least Rayleigh quotient found by Lanczos, orthogonalised twice; the last one is computed in double."""
+    """Least Rayleigh quotient found by Lanczos, orthogonalised twice; the last one
+    is computed in double."""
     q = np.random.default_rng(0).standard_normal(len(K))
     Q, alpha, beta = [q / np.linalg.norm(q)], [], []
     while True:
@@ -498,12 +557,21 @@ def _lowest_rayleigh(K, n_steps):
             break
         beta.append(norm)
         Q.append(v / norm)
-    v = sla.eigh_tridiagonal(np.array(alpha), np.array(beta), select="i", select_range=(0, 0))[1][:, 0] @ basis
-    return sum(v[i : i + 256] @ (K[i : i + 256].astype(np.float64) @ v) for i in range(0, len(K), 256)) / (v @ v)
+    v = (
+        sla.eigh_tridiagonal(
+            np.array(alpha), np.array(beta), select="i", select_range=(0, 0)
+        )[1][:, 0]
+        @ basis
+    )
+    return sum(
+        v[i : i + 256] @ (K[i : i + 256].astype(np.float64) @ v)
+        for i in range(0, len(K), 256)
+    ) / (v @ v)
 
 # %% ../nbs/00_core.ipynb #3c99f8b9
 def check_gram(K, *, name="K", psd=True):
-    r"""Check a Gram matrix: square, real, finite, symmetric, positive semi-definite up to rounding.
+    r"""Check a Gram matrix: square, real, finite, symmetric, positive semi-definite up
+    to rounding.
 
     Parameters
     ----------
@@ -522,8 +590,9 @@ def check_gram(K, *, name="K", psd=True):
     Raises
     ------
     ValueError
-        If it is not square, or complex, holds NaN or infinity, is not symmetric to five digits, or has an
-        eigenvalue that is negative beyond rounding. The message holds the shape or the entries at fault.
+        If it is not square, or complex, holds NaN or infinity, is not symmetric to five
+        digits, or has an eigenvalue that is negative beyond rounding. The message holds
+        the shape or the entries at fault.
 
     Notes
     -----
@@ -554,12 +623,15 @@ def _refuse_indefinite(K, name):
 
 # %% ../nbs/00_core.ipynb #07f685ba
 def _square(K, name):
-    """A square real matrix of floats, its rows contiguous; of a symmetric one the transpose will do."""
+    """A square real matrix of floats, its rows contiguous; of a symmetric one the
+    transpose will do."""
     K = K.toarray() if sp.issparse(K) else np.asarray(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
-            f"{name} must be square, one row and one column for each example: got shape {K.shape}. (scikit-learn "
-            "slices only the rows of y: in a cross-validation use output_kernel=GramKernel(K) and y=np.arange(n).)"
+            f"{name} must be square, one row and one column for each example: got "
+            f"shape {K.shape}. (scikit-learn "
+            "slices only the rows of y: in a cross-validation use "
+            "output_kernel=GramKernel(K) and y=np.arange(n).)"
         )
     if np.iscomplexobj(K):
         raise ValueError(f"Complex data not supported: {name} is of type {K.dtype}.")
@@ -569,22 +641,34 @@ def _square(K, name):
 
 # %% ../nbs/00_core.ipynb #9704c8d6
 def _check_symmetric(K, name, step=256):
-    """Compare each tile above the diagonal with its mirror image: no copy of the matrix."""
+    """Compare each tile above the diagonal with its mirror image: no copy of the
+    matrix."""
     largest = np.abs(K.diagonal()).max(initial=0)
     for i in range(0, len(K), step):
         for j in range(i, len(K), step):
-            _check_tiles(K[i : i + step, j : j + step], K[j : j + step, i : i + step].T, i, j, name, largest)
+            _check_tiles(
+                K[i : i + step, j : j + step],
+                K[j : j + step, i : i + step].T,
+                i,
+                j,
+                name,
+                largest,
+            )
 
 
 def _check_tiles(tile, mirror, i, j, name, largest, rtol=1e-5):
-    """Refuse two tiles that are not finite, or differ by more than a part of the largest entry."""
+    """Refuse two tiles that are not finite, or differ by more than a part of the
+    largest entry."""
     with np.errstate(invalid="ignore"):
         gap = np.abs(tile - mirror)
     worst = gap.max()
     if worst == 0:
         return
     a, b = np.unravel_index(gap.argmax(), gap.shape)
-    where = f"entry ({a + i}, {b + j}) is {tile[a, b]:.6g} and entry ({b + j}, {a + i}) is {mirror[a, b]:.6g}"
+    where = (
+        f"entry ({a + i}, {b + j}) is {tile[a, b]:.6g} and entry ({b + j}, "
+        f"{a + i}) is {mirror[a, b]:.6g}"
+    )
     if not np.isfinite(worst):
         raise ValueError(f"{name} contains NaN or infinity: {where}.")
     if worst > rtol * max(largest, np.abs(tile).max(), np.abs(mirror).max()):
@@ -615,11 +699,15 @@ class _IndexKernel(Kernel):
         Y, n = np.asarray(Y), len(self._matrix())
         if Y.ndim != 1 or Y.dtype.kind not in "iu":
             raise ValueError(
-                f"A kernel over indices wants a vector of integers, such as np.arange({n}), for {name}: "
+                f"A kernel over indices wants a vector of integers, such as "
+                f"np.arange({n}), for {name}: "
                 f"got shape {Y.shape} and type {Y.dtype}."
             )
         if Y.size and (Y.min() < 0 or Y.max() >= n):
-            raise ValueError(f"{name} must index a Gram matrix of shape ({n}, {n}): got {Y.min()} to {Y.max()}.")
+            raise ValueError(
+                f"{name} must index a Gram matrix of shape ({n}, {n}): got "
+                f"{Y.min()} to {Y.max()}."
+            )
         return Y
 
     def _prepare(self, Y):
@@ -627,7 +715,9 @@ class _IndexKernel(Kernel):
 
     def _gram(self, A, B):
         K = self._matrix()
-        whole = all(np.array_equal(Y, np.arange(len(K))) for Y in ([A] if B is A else [A, B]))
+        whole = all(
+            np.array_equal(Y, np.arange(len(K))) for Y in ([A] if B is A else [A, B])
+        )
         return K if whole else K[np.ix_(A, B)]
 
     def _diag(self, A):
@@ -704,7 +794,8 @@ def graph_laplacian(A, normalized=False):
     Returns
     -------
     ndarray of shape (n, n)
-        The Laplacian, positive semi-definite. A node without an edge has a row of zeros.
+        The Laplacian, positive semi-definite. A node without an edge has a row of
+        zeros.
 
     Raises
     ------
@@ -725,7 +816,9 @@ def graph_laplacian(A, normalized=False):
     """
     A = check_gram(A, name="The adjacency matrix", psd=False)
     if A.min(initial=0) < 0:
-        raise ValueError(f"The weights of a graph must not be negative: the least is {A.min():.3g}.")
+        raise ValueError(
+            f"The weights of a graph must not be negative: the least is {A.min():.3g}."
+        )
     degree = A.sum(axis=1)
     if not normalized:
         return np.diag(degree) - A
@@ -734,7 +827,8 @@ def graph_laplacian(A, normalized=False):
 
 # %% ../nbs/00_core.ipynb #c0240023
 def diffusion_gram(A, beta=1.0):
-    r"""Diffusion kernel :math:`K = \exp(-\beta L)` between the nodes of a graph, with :math:`L = D - A`.
+    r"""Diffusion kernel :math:`K = \exp(-\beta L)` between the nodes of a graph, with
+    :math:`L = D - A`.
 
     Parameters
     ----------
@@ -765,7 +859,9 @@ def diffusion_gram(A, beta=1.0):
            [0.316, 0.684]])
     """
     if not beta >= 0:
-        raise ValueError(f"The time of diffusion must not be negative: got beta={beta}.")
+        raise ValueError(
+            f"The time of diffusion must not be negative: got beta={beta}."
+        )
     theta, U = np.linalg.eigh(graph_laplacian(A))
     half = U * np.exp(-0.5 * beta * theta)
     return half @ half.T
@@ -779,8 +875,9 @@ class DiffusionKernel(_IndexKernel):
     beta : float, default=1.0
         The time of diffusion.
     adjacency : array-like or sparse matrix of shape (n, n), optional
-        The graph. With it the kernel is one over node numbers, and ``y`` holds node numbers. Without it the
-        adjacency is what ``fit`` gets, and an estimator takes its ``y`` for the adjacency of the training nodes.
+        The graph. With it the kernel is one over node numbers, and ``y`` holds node
+        numbers. Without it the adjacency is what ``fit`` gets, and an estimator takes
+        its ``y`` for the adjacency of the training nodes.
 
     Attributes
     ----------
@@ -824,7 +921,10 @@ class DiffusionKernel(_IndexKernel):
         """
         graph = Y if self.adjacency is None else self.adjacency
         if graph is None:
-            raise ValueError("A diffusion kernel is fitted on the adjacency matrix of a graph: got None.")
+            raise ValueError(
+                "A diffusion kernel is fitted on the adjacency matrix of a graph: "
+                "got None."
+            )
         self.K_ = diffusion_gram(graph, self.beta)
         return self
 
@@ -841,8 +941,8 @@ class PairwiseKernel(Kernel):
 
     Notes
     -----
-    Not all of them are positive semi-definite: estimators check the training Gram matrix.
-    Derived in :ref:`ch-core`.
+    Not all of them are positive semi-definite: estimators check the training Gram
+    matrix. Derived in :ref:`ch-core`.
 
     Examples
     --------
@@ -868,8 +968,8 @@ class FunctionKernel(Kernel):
     Parameters
     ----------
     func : callable
-        Called as ``func(Y1, Y2, **kernel_params)`` with two sequences of outputs; returns their Gram matrix,
-        of shape ``(len(Y1), len(Y2))``.
+        Called as ``func(Y1, Y2, **kernel_params)`` with two sequences of outputs;
+        returns their Gram matrix, of shape ``(len(Y1), len(Y2))``.
     kernel_params : dict, optional
         Further arguments of the function.
 
@@ -914,9 +1014,16 @@ class FunctionKernel(Kernel):
         sequence
             The outputs; those of a pandas Series as an array.
         """
-        sequence = hasattr(Y, "__len__") and hasattr(Y, "__getitem__") and not isinstance(Y, (str, bytes, dict))
+        sequence = (
+            hasattr(Y, "__len__")
+            and hasattr(Y, "__getitem__")
+            and not isinstance(Y, (str, bytes, dict))
+        )
         if not sequence or getattr(Y, "ndim", 1) == 0:
-            raise TypeError(f"{name} must be a sequence of outputs (list, tuple or array): got {type(Y).__name__}.")
+            raise TypeError(
+                f"{name} must be a sequence of outputs (list, tuple or array): got "
+                f"{type(Y).__name__}."
+            )
         return Y.to_numpy() if hasattr(Y, "to_numpy") else Y
 
     def _prepare(self, Y):
@@ -926,10 +1033,16 @@ class FunctionKernel(Kernel):
         K = np.asarray(self.func(A, B, **(self.kernel_params or {})))
         if K.shape != (len(A), len(B)):
             raise ValueError(
-                f"The kernel {getattr(self.func, '__name__', self.func)}(Y1, Y2) must return a Gram matrix of shape "
-                f"({len(A)}, {len(B)}), a row for each output of Y1 and a column for each of Y2: got {K.shape}."
+                f"The kernel {getattr(self.func, '__name__', self.func)}(Y1, Y2) "
+                f"must return a Gram matrix of shape "
+                f"({len(A)}, {len(B)}), a row for each output of Y1 and a column "
+                f"for each of Y2: got {K.shape}."
             )
-        return check_array(K, dtype=[np.float64, np.float32], input_name="the Gram matrix of the kernel")
+        return check_array(
+            K,
+            dtype=[np.float64, np.float32],
+            input_name="the Gram matrix of the kernel",
+        )
 
 # %% ../nbs/00_core.ipynb #c14331ec
 _KERNELS = {
@@ -948,8 +1061,9 @@ def check_kernel(output_kernel, kernel_params=None):
     Parameters
     ----------
     output_kernel : str, callable or Kernel
-        "linear", "rbf", "polynomial", "dirac", "tanimoto" or a pairwise kernel of scikit-learn; a function
-        ``f(Y1, Y2)`` that returns a Gram matrix; or a kernel, of which a clone is returned.
+        "linear", "rbf", "polynomial", "dirac", "tanimoto" or a pairwise kernel of
+        scikit-learn; a function ``f(Y1, Y2)`` that returns a Gram matrix; or a kernel,
+        of which a clone is returned.
     kernel_params : dict, optional
         Parameters of the kernel; none with a kernel, which has its own.
 
@@ -965,8 +1079,8 @@ def check_kernel(output_kernel, kernel_params=None):
 
     Notes
     -----
-    "precomputed" and "diffusion" are not kernels but say what ``y`` is: estimators treat them.
-    Derived in :ref:`ch-core`.
+    "precomputed" and "diffusion" are not kernels but say what ``y`` is: estimators
+    treat them. Derived in :ref:`ch-core`.
 
     Examples
     --------
@@ -977,7 +1091,10 @@ def check_kernel(output_kernel, kernel_params=None):
     params = dict(kernel_params or {})
     if isinstance(output_kernel, Kernel):
         if params:
-            raise ValueError(f"A kernel object has its own parameters: {output_kernel} came with {params} besides.")
+            raise ValueError(
+                f"A kernel object has its own parameters: {output_kernel} came with "
+                f"{params} besides."
+            )
         return clone(output_kernel)
     if callable(output_kernel):
         return FunctionKernel(output_kernel, params or None)
@@ -985,8 +1102,13 @@ def check_kernel(output_kernel, kernel_params=None):
         return _KERNELS[output_kernel](**params)
     if isinstance(output_kernel, str) and output_kernel in PAIRWISE_KERNEL_FUNCTIONS:
         return PairwiseKernel(output_kernel, params or None)
-    names = ", ".join(sorted({*_KERNELS, *PAIRWISE_KERNEL_FUNCTIONS, "precomputed", "diffusion"}))
-    raise ValueError(f"Unknown kernel {output_kernel!r}: expected a kernel, a callable f(Y1, Y2), or one of {names}.")
+    names = ", ".join(
+        sorted({*_KERNELS, *PAIRWISE_KERNEL_FUNCTIONS, "precomputed", "diffusion"})
+    )
+    raise ValueError(
+        f"Unknown kernel {output_kernel!r}: expected a kernel, a callable f(Y1, "
+        f"Y2), or one of {names}."
+    )
 
 # %% ../nbs/00_core.ipynb #fc1f5c4b
 def squared_distances(K, diag_rows=None, diag_cols=None):
@@ -1025,7 +1147,8 @@ def squared_distances(K, diag_rows=None, diag_cols=None):
 
 # %% ../nbs/00_core.ipynb #1f5c6eb3
 def center_gram(K):
-    """Gram matrix of the same points with their mean at the origin, ``H K H`` with ``H = I - 11'/n``.
+    """Gram matrix of the same points with their mean at the origin, ``H K H`` with ``H
+    = I - 11'/n``.
 
     Parameters
     ----------
@@ -1054,7 +1177,8 @@ def center_gram(K):
 
 
 def normalize_gram(K):
-    """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j, j])``.
+    """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
+    j])``.
 
     Parameters
     ----------
@@ -1084,7 +1208,8 @@ def normalize_gram(K):
 
 # %% ../nbs/00_core.ipynb #099c949d
 def alignment(K1, K2):
-    r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)` of two Gram matrices.
+    r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)`
+    of two Gram matrices.
 
     Parameters
     ----------
@@ -1146,12 +1271,14 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     r"""Pivoted incomplete Cholesky factorisation :math:`K \approx \Phi\Phi^\top`.
 
     At each step the point that is explained worst becomes a pivot. Stops when
-    :math:`\operatorname{tr}(K - \Phi\Phi^\top) \le \mathrm{tol} \cdot \operatorname{tr} K`.
+    :math:`\operatorname{tr}(K - \Phi\Phi^\top) \le \mathrm{tol} \cdot \operatorname{tr}
+    K`.
 
     Parameters
     ----------
     K : ndarray of shape (n, n), or callable
-        A Gram matrix, or a function that returns its column ``j`` as an array of shape (n,).
+        A Gram matrix, or a function that returns its column ``j`` as an array of shape
+        (n,).
     tol : float, default=1e-10
         What may remain of the trace, as a fraction.
     max_rank : int, optional
@@ -1166,7 +1293,8 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     pivots : ndarray of shape (d,)
         The pivots, in order.
     residual : float
-        The trace that remains. It bounds the spectral and the Frobenius norm of :math:`K - \Phi\Phi^\top`.
+        The trace that remains. It bounds the spectral and the Frobenius norm of
+        :math:`K - \Phi\Phi^\top`.
 
     Raises
     ------
@@ -1175,8 +1303,8 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
 
     Notes
     -----
-    Looks at d columns of ``K`` and takes :math:`O(n d^2)` operations and :math:`O(n d)` numbers.
-    The bound is theorem thm-core-cholesky. Derived in :ref:`ch-core`.
+    Looks at d columns of ``K`` and takes :math:`O(n d^2)` operations and :math:`O(n d)`
+    numbers. The bound is theorem thm-core-cholesky. Derived in :ref:`ch-core`.
 
     Examples
     --------
@@ -1188,10 +1316,16 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
            [1.]])
     """
     if callable(K) and diag is None:
-        raise ValueError("A Gram matrix that is given by its columns needs its diagonal besides: diag=...")
+        raise ValueError(
+            "A Gram matrix that is given by its columns needs its diagonal besides: "
+            "diag=..."
+        )
     column = K if callable(K) else lambda j: K[j]
     left = np.array(K.diagonal() if diag is None else diag, dtype=np.float64)
-    limit, floor = len(left) if max_rank is None else min(len(left), max_rank), tol * left.sum()
+    limit, floor = (
+        len(left) if max_rank is None else min(len(left), max_rank),
+        tol * left.sum(),
+    )
     L, pivots = np.empty((min(limit, 64), len(left))), []
     while len(pivots) < limit and left.sum() > max(floor, 0.0):
         m, p = len(pivots), int(left.argmax())
@@ -1202,11 +1336,16 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
         left = np.maximum(left - L[m] ** 2, 0.0)
         pivots.append(p)
         left[pivots] = 0.0
-    return np.ascontiguousarray(L[: len(pivots)].T), np.array(pivots, dtype=np.intp), float(left.sum())
+    return (
+        np.ascontiguousarray(L[: len(pivots)].T),
+        np.array(pivots, dtype=np.intp),
+        float(left.sum()),
+    )
 
 # %% ../nbs/00_core.ipynb #a9b393ee
 def _is_factor(Phi, K, n_vectors=8):
-    """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by random vectors; then it is positive semi-definite."""
+    """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by random vectors; then it is
+    positive semi-definite."""
     V = np.random.default_rng(0).standard_normal((len(K), n_vectors))
     left = np.linalg.norm(K @ V - Phi @ (Phi.T @ V), axis=0).max()
     return bool(left <= 1e-8 * np.abs(K.diagonal()).mean())
@@ -1216,7 +1355,8 @@ def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
     r"""Mean loss of predicted outputs, measured in the feature space of a kernel.
 
     .. math:: \frac1q \sum_{i=1}^q \|\phi(\hat y_i) - \phi(y_i)\|^2
-              = \frac1q \sum_{i=1}^q k(\hat y_i, \hat y_i) + k(y_i, y_i) - 2 k(\hat y_i, y_i)
+              = \frac1q \sum_{i=1}^q k(\hat y_i, \hat y_i) + k(y_i, y_i) - 2 k(\hat y_i,
+              y_i)
 
     Parameters
     ----------
@@ -1241,7 +1381,8 @@ def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
 
     See Also
     --------
-    OutputKernelMixin.loss : The loss of a prediction in feature space, before it is decoded.
+    OutputKernelMixin.loss : The loss of a prediction in feature space, before it is
+    decoded.
 
     Notes
     -----
@@ -1258,21 +1399,30 @@ def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
     kernel = check_kernel(kernel, kernel_params)
     y_true, y_pred = kernel.check(y_true, "y_true"), kernel.check(y_pred, "y_pred")
     check_consistent_length(y_true, y_pred)
-    losses = kernel.diag(y_pred) + kernel.diag(y_true) - 2.0 * _paired(kernel, y_pred, y_true)
+    losses = (
+        kernel.diag(y_pred)
+        + kernel.diag(y_true)
+        - 2.0 * _paired(kernel, y_pred, y_true)
+    )
     return float(np.maximum(losses, 0.0).mean())
 
 
 def _paired(kernel, Y1, Y2, step=64):
     """The values k(Y1[i], Y2[i]), by small blocks."""
     parts = [slice(i, i + step) for i in range(0, len(Y1), step)]
-    return np.concatenate([kernel.gram(Y1[part], Y2[part]).diagonal() for part in parts])
+    return np.concatenate(
+        [kernel.gram(Y1[part], Y2[part]).diagonal() for part in parts]
+    )
 
 # %% ../nbs/00_core.ipynb #t1e50002
-NEARLY = 1e-10  # numbers that differ by less than this part of their size are equal; among equals the order decides
+# numbers that differ by less than this part of their size are equal; among equals the
+# order decides
+NEARLY = 1e-10
 
 
 def first_smallest(values, axis=-1, scale=None):
-    """Index of the smallest value, the first one among those that are equal up to rounding.
+    """Index of the smallest value, the first one among those that are equal up to
+    rounding.
 
     Parameters
     ----------
@@ -1281,7 +1431,8 @@ def first_smallest(values, axis=-1, scale=None):
     axis : int, default=-1
         The axis along which to compare.
     scale : array-like, optional
-        Size of the numbers that each value is the sum of, where terms cancel; by default the size of the value.
+        Size of the numbers that each value is the sum of, where terms cancel; by
+        default the size of the value.
 
     Returns
     -------
@@ -1290,7 +1441,8 @@ def first_smallest(values, axis=-1, scale=None):
 
     Notes
     -----
-    Equal up to rounding is a difference of at most ``NEARLY`` times the scale. Derived in :ref:`ch-core`.
+    Equal up to rounding is a difference of at most ``NEARLY`` times the scale. Derived
+    in :ref:`ch-core`.
 
     Examples
     --------
@@ -1300,14 +1452,19 @@ def first_smallest(values, axis=-1, scale=None):
     """
     values = np.asarray(values, dtype=float)
     least = values.min(axis=axis, keepdims=True)
-    size = np.abs(values) if scale is None else np.maximum(np.abs(values), np.abs(scale))
+    size = (
+        np.abs(values) if scale is None else np.maximum(np.abs(values), np.abs(scale))
+    )
     size = np.where(np.isfinite(values), size, 0.0)
-    with np.errstate(invalid="ignore"):  # inf - inf: only where all values are infinite, and then `==` decides
+    with np.errstate(
+        invalid="ignore"
+    ):  # inf - inf: only where all values are infinite, and then `==` decides
         return ((values == least) | (values - least <= NEARLY * size)).argmax(axis=axis)
 
 
 def first_largest(values, axis=-1, scale=None):
-    """Index of the largest value, the first one among those that are equal up to rounding.
+    """Index of the largest value, the first one among those that are equal up to
+    rounding.
 
     Parameters
     ----------
@@ -1316,7 +1473,8 @@ def first_largest(values, axis=-1, scale=None):
     axis : int, default=-1
         The axis along which to compare.
     scale : array-like, optional
-        Size of the numbers that each value is the sum of, where terms cancel; by default the size of the value.
+        Size of the numbers that each value is the sum of, where terms cancel; by
+        default the size of the value.
 
     Returns
     -------
@@ -1344,13 +1502,14 @@ def merge_ties(values, scale=None):
     values : array-like of shape (m,)
         What will be ranked or compared.
     scale : float, optional
-        Size of the numbers that the values are sums of, where terms cancel; by default the size of each value.
+        Size of the numbers that the values are sums of, where terms cancel; by default
+        the size of each value.
 
     Returns
     -------
     ndarray of shape (m,)
-        Each value replaced by the smallest of its group. A group ends where the next larger value is further away
-        than ``NEARLY`` times its scale.
+        Each value replaced by the smallest of its group. A group ends where the next
+        larger value is further away than ``NEARLY`` times its scale.
 
     Notes
     -----
@@ -1370,7 +1529,9 @@ def merge_ties(values, scale=None):
     size = np.abs(ranked) if scale is None else np.maximum(np.abs(ranked), scale)
     with np.errstate(invalid="ignore"):  # inf - inf
         apart = np.diff(ranked) > NEARLY * np.where(np.isfinite(ranked), size, 0.0)[1:]
-    first = np.maximum.accumulate(np.r_[0, np.where(apart, np.arange(1, len(ranked)), 0)])[: len(ranked)]
+    first = np.maximum.accumulate(
+        np.r_[0, np.where(apart, np.arange(1, len(ranked)), 0)]
+    )[: len(ranked)]
     merged = np.empty_like(values)
     merged[order] = ranked[first]
     return merged
@@ -1378,7 +1539,8 @@ def merge_ties(values, scale=None):
 # %% ../nbs/00_core.ipynb #291550a8
 @nb.njit(cache=True, nogil=True)
 def _support_products(indices, data, K):
-    """Products ``sum_b w_b K[a, b]`` for each a in the support of one query; each pair is read once."""
+    """Products ``sum_b w_b K[a, b]`` for each a in the support of one query; each
+    pair is read once."""
     out = np.zeros(len(indices))
     for a in range(len(indices)):
         row, w, total = K[indices[a]], data[a], 0.0
@@ -1392,10 +1554,14 @@ def _support_products(indices, data, K):
 
 @nb.njit(cache=True, nogil=True)
 def _decode_rows(indptr, indices, data, K, diag):
-    """For each row of a CSR matrix the best index of its support, the lowest one among equals; -1 if empty."""
+    """For each row of a CSR matrix the best index of its support, the lowest one
+    among equals; -1 if empty."""
     best = np.full(len(indptr) - 1, -1, dtype=np.int64)
     for q in range(len(best)):
-        support, used = indices[indptr[q] : indptr[q + 1]], data[indptr[q] : indptr[q + 1]]
+        support, used = (
+            indices[indptr[q] : indptr[q + 1]],
+            data[indptr[q] : indptr[q + 1]],
+        )
         scores, lowest = _support_products(support, used, K), np.inf
         for a in range(len(scores)):
             scores[a] = diag[support[a]] - 2.0 * scores[a]
@@ -1421,7 +1587,8 @@ def _square_norm_rows(indptr, indices, data, K):
 
 # %% ../nbs/00_core.ipynb #763e1374
 def decode_weights(W, K, diag, support=False):
-    r"""Nearest candidate of each predicted point: :math:`\arg\min_c k(c, c) - 2 \sum_i w_i k(y_i, c)`.
+    r"""Nearest candidate of each predicted point: :math:`\arg\min_c k(c, c) - 2 \sum_i
+    w_i k(y_i, c)`.
 
     Parameters
     ----------
@@ -1432,18 +1599,21 @@ def decode_weights(W, K, diag, support=False):
     diag : array-like of shape (m,)
         The k(c, c) of the candidates.
     support : bool, default=False
-        Whether each query has only the outputs of its own non-zero weights for candidates. ``K`` is then the
-        training Gram matrix. A query without any weight gets the training output nearest to the origin.
+        Whether each query has only the outputs of its own non-zero weights for
+        candidates. ``K`` is then the training Gram matrix. A query without any weight
+        gets the training output nearest to the origin.
 
     Returns
     -------
     ndarray of shape (q,)
-        The indices of the candidates, the lowest among those that are equal up to rounding.
+        The indices of the candidates, the lowest among those that are equal up to
+        rounding.
 
     Notes
     -----
-    OK3 eq. 14 (eq-ok3-14) for a leaf, eq. 18 (eq-ok3-18) for an ensemble. With a CSR matrix of s weights a row,
-    :math:`O(q s^2)` for ``support``, otherwise :math:`O(q s m)`. Derived in :ref:`ch-core`.
+    OK3 eq. 14 (eq-ok3-14) for a leaf, eq. 18 (eq-ok3-18) for an ensemble. With a CSR
+    matrix of s weights a row, :math:`O(q s^2)` for ``support``, otherwise :math:`O(q s
+    m)`. Derived in :ref:`ch-core`.
 
     Examples
     --------
@@ -1460,7 +1630,10 @@ def decode_weights(W, K, diag, support=False):
     if sp.issparse(W):
         best = _decode_rows(W.indptr, W.indices, W.data, K, diag)
     else:
-        blocks = (np.where(W[r] != 0, diag - 2.0 * (W[r] @ K), np.inf) for r in _blocks(*W.shape))
+        blocks = (
+            np.where(W[r] != 0, diag - 2.0 * (W[r] @ K), np.inf)
+            for r in _blocks(*W.shape)
+        )
         chosen = [first_smallest(scores, scale=diag) for scores in blocks]
         best = np.where((W != 0).any(axis=1), np.concatenate(chosen), -1)
     best[best < 0] = first_smallest(diag)
@@ -1468,13 +1641,15 @@ def decode_weights(W, K, diag, support=False):
 
 
 def _blocks(n_rows, n_columns, budget=2**24):
-    """Slices of rows that keep a dense block of this width under a budget of entries."""
+    """Slices of rows that keep a dense block of this width under a budget of
+    entries."""
     step = max(1, budget // max(1, n_columns))
     return [slice(i, min(i + step, n_rows)) for i in range(0, max(n_rows, 1), step)]
 
 # %% ../nbs/00_core.ipynb #e176a960
 def feature_space_losses(W, K, K_cross, diag):
-    r"""Loss of each predicted point, :math:`w^\top K w - 2 \sum_i w_i k(y_i, y) + k(y, y)`.
+    r"""Loss of each predicted point, :math:`w^\top K w - 2 \sum_i w_i k(y_i, y) + k(y,
+    y)`.
 
     Parameters
     ----------
@@ -1490,11 +1665,13 @@ def feature_space_losses(W, K, K_cross, diag):
     Returns
     -------
     ndarray of shape (q,)
-        The squared distances in feature space; those that rounding makes negative are zero.
+        The squared distances in feature space; those that rounding makes negative are
+        zero.
 
     Notes
     -----
-    It is OK3 eq. 12 (eq-ok3-12) for a prediction that has not been decoded. Derived in :ref:`ch-core`.
+    It is OK3 eq. 12 (eq-ok3-12) for a prediction that has not been decoded. Derived in
+    :ref:`ch-core`.
 
     Examples
     --------
@@ -1508,7 +1685,9 @@ def feature_space_losses(W, K, K_cross, diag):
         norms = _square_norm_rows(W.indptr, W.indices, W.data, K)
         cross = np.asarray(W.multiply(K_cross).sum(axis=1)).ravel()
     else:
-        norms = np.concatenate([np.einsum("ij,ij->i", W[r] @ K, W[r]) for r in _blocks(*W.shape)])
+        norms = np.concatenate(
+            [np.einsum("ij,ij->i", W[r] @ K, W[r]) for r in _blocks(*W.shape)]
+        )
         cross = np.einsum("ij,ij->i", W, K_cross)
     return np.maximum(norms - 2.0 * cross + np.asarray(diag), 0.0)
 
@@ -1542,7 +1721,11 @@ def feature_space_variance(kernel, y, sample_weight=None):
     >>> feature_space_variance(LinearKernel(), [1.0, 3.0])
     1.0
     """
-    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    w = (
+        np.ones(len(y))
+        if sample_weight is None
+        else np.asarray(sample_weight, dtype=float)
+    )
     w = w / w.sum()
     if hasattr(kernel, "features") and not isinstance(kernel, DiracKernel):
         Phi = kernel.features(y)
@@ -1559,7 +1742,9 @@ class _TrainingGram:
     def __init__(self, kernel, outputs, given, proved):
         self.kernel, self.outputs, self.given, self.kept = kernel, outputs, given, None
         self.proved = proved if kernel is None else kernel._proved_psd
-        self.name = "The Gram matrix y" if kernel is None else "The Gram matrix of the kernel"
+        self.name = (
+            "The Gram matrix y" if kernel is None else "The Gram matrix of the kernel"
+        )
 
     def value(self):
         if self.given is not None:
@@ -1570,7 +1755,8 @@ class _TrainingGram:
         return self.kept
 
     def prove(self):
-        """Refuse a matrix that is not positive semi-definite, unless a theorem says that it is."""
+        """Refuse a matrix that is not positive semi-definite, unless a theorem says
+        that it is."""
         if not self.proved:
             _refuse_indefinite(self.value(), self.name)
 
@@ -1582,12 +1768,22 @@ class _FitsOutputs:
     """First turn: understand the outputs."""
 
     def _fit_outputs(self, y, n_samples, prove=True):
-        """Check ``y`` and set ``kernel_``, ``outputs_`` and what ``gram_`` needs; ``prove``: see its eigenvalues."""
+        """Check ``y`` and set ``kernel_``, ``outputs_`` and what ``gram_`` needs;
+        ``prove``: see its eigenvalues."""
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y "
+                f"is None."
+            )
         if n_samples < 2:
-            raise ValueError(f"{type(self).__name__} needs at least two training examples: got n_samples={n_samples}.")
-        if isinstance(self.candidates, str) and self.candidates not in ("support", "train"):
+            raise ValueError(
+                f"{type(self).__name__} needs at least two training examples: got "
+                f"n_samples={n_samples}."
+            )
+        if isinstance(self.candidates, str) and self.candidates not in (
+            "support",
+            "train",
+        ):
             raise ValueError(_CANDIDATES + f"got {self.candidates!r}.")
         given = self._given_gram(y)
         self.kernel_ = self.outputs_ = None
@@ -1601,7 +1797,9 @@ class _FitsOutputs:
                 "X and y have inconsistent numbers of samples: X has n_samples="
                 f"{n_samples}, y has {self._n_outputs_given}."
             )
-        self._training_gram = _TrainingGram(self.kernel_, self.outputs_, given, proved=not self._y_is_gram())
+        self._training_gram = _TrainingGram(
+            self.kernel_, self.outputs_, given, proved=not self._y_is_gram()
+        )
         self._describe_outputs()
         if prove:
             self._training_gram.prove()
@@ -1611,10 +1809,13 @@ _CANDIDATES = "candidates must be 'support', 'train' or a sequence of outputs: "
 
 # %% ../nbs/00_core.ipynb #5a3b8461
 class _DescribesOutputs(_FitsOutputs):
-    """First turn, continued: a Gram matrix in the place of outputs; classes; numbers of columns."""
+    """First turn, continued: a Gram matrix in the place of outputs; classes; numbers
+    of columns."""
 
     def _y_is_gram(self):
-        return isinstance(self.output_kernel, str) and self.output_kernel == "precomputed"
+        return (
+            isinstance(self.output_kernel, str) and self.output_kernel == "precomputed"
+        )
 
     def _given_gram(self, y):
         """The Gram matrix if ``y`` gives it rather than outputs, else None."""
@@ -1625,7 +1826,10 @@ class _DescribesOutputs(_FitsOutputs):
             return diffusion_gram(y, **params)
         if self._y_is_gram():
             if params:
-                raise ValueError(f"A precomputed Gram matrix has no parameters: got kernel_params={params}.")
+                raise ValueError(
+                    f"A precomputed Gram matrix has no parameters: got "
+                    f"kernel_params={params}."
+                )
             return check_gram(y, name="The Gram matrix y", psd=False)
         return None
 
@@ -1635,7 +1839,10 @@ class _DescribesOutputs(_FitsOutputs):
         if isinstance(self.kernel_, DiracKernel):
             self.classes_, self._y_codes = np.unique(self.outputs_, return_inverse=True)
             if len(self.classes_) < 2:
-                raise ValueError(f"A classifier needs at least two classes: y has one class, {self.classes_.tolist()}.")
+                raise ValueError(
+                    f"A classifier needs at least two classes: y has one class, "
+                    f"{self.classes_.tolist()}."
+                )
         elif isinstance(self.outputs_, np.ndarray) and self.outputs_.dtype.kind == "f":
             self.n_outputs_ = 1 if self._y_1d else self.outputs_.shape[1]
 
@@ -1645,12 +1852,14 @@ class _Weighs(_DescribesOutputs):
 
     @property
     def gram_(self):
-        """Gram matrix of the training outputs, of shape (n, n); computed on first use and kept."""
+        """Gram matrix of the training outputs, of shape (n, n); computed on first
+        use and kept."""
         check_is_fitted(self)
         return self._training_gram.value()
 
     def weights(self, X):
-        """Weights of the training outputs in the prediction for each query: what an estimator must define.
+        """Weights of the training outputs in the prediction for each query: what an
+        estimator must define.
 
         Parameters
         ----------
@@ -1662,15 +1871,22 @@ class _Weighs(_DescribesOutputs):
         ndarray or CSR of shape (q, n)
             One row a query, one column a training output.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define weights(X), of shape (n_queries, n_train).")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define weights(X), of shape (n_queries, "
+            f"n_train)."
+        )
 
     def _checked_weights(self, X):
-        """The weights as a CSR matrix or a dense one, a column for each training output."""
+        """The weights as a CSR matrix or a dense one, a column for each training
+        output."""
         check_is_fitted(self)
         W, n = self.weights(X), self._n_outputs_given
         W = W.tocsr() if sp.issparse(W) else np.asarray(W)
         if W.ndim != 2 or W.shape[1] != n:
-            raise ValueError(f"weights(X) must have {n} columns, one for each training output: got shape {W.shape}.")
+            raise ValueError(
+                f"weights(X) must have {n} columns, one for each training output: "
+                f"got shape {W.shape}."
+            )
         return W
 
 # %% ../nbs/00_core.ipynb #b6885191
@@ -1687,8 +1903,9 @@ class _Decodes(_Weighs):
         X : array-like of shape (q, p)
             Queries.
         candidates : {"support", "train"} or sequence of outputs, optional
-            Where to look: the training outputs of non-zero weight, all training outputs, or these. By default,
-            as the constructor says. Where only a Gram matrix was given, outputs are the indices of its rows.
+            Where to look: the training outputs of non-zero weight, all training
+            outputs, or these. By default, as the constructor says. Where only a Gram
+            matrix was given, outputs are the indices of its rows.
 
         Returns
         -------
@@ -1715,17 +1932,22 @@ class _Decodes(_Weighs):
             if candidates not in ("support", "train"):
                 raise ValueError(_CANDIDATES + f"got {candidates!r}.")
             K = self.gram_
-            return decode_weights(W, K, K.diagonal(), support=candidates == "support"), self.outputs_
+            return decode_weights(
+                W, K, K.diagonal(), support=candidates == "support"
+            ), self.outputs_
         kernel, outputs = self._kernel_and_outputs()
         if not hasattr(candidates, "__len__") or not hasattr(candidates, "__getitem__"):
             raise TypeError(_CANDIDATES + f"got {type(candidates).__name__}.")
         if len(candidates) == 0:
             raise ValueError(_CANDIDATES + "got an empty one.")
         candidates = kernel.check(candidates, name="candidates")
-        return decode_weights(W, kernel.gram(outputs, candidates), kernel.diag(candidates)), candidates
+        return decode_weights(
+            W, kernel.gram(outputs, candidates), kernel.diag(candidates)
+        ), candidates
 
     def _kernel_and_outputs(self, by_index=False):
-        """The kernel and the outputs; of a Gram matrix alone, or on demand, the kernel over its indices."""
+        """The kernel and the outputs; of a Gram matrix alone, or on demand, the
+        kernel over its indices."""
         if self.kernel_ is not None and not by_index:
             return self.kernel_, self.outputs_
         kernel = GramKernel(self.gram_)
@@ -1736,12 +1958,18 @@ class _Decodes(_Weighs):
 def _is_dirac(estimator):
     """Whether the output kernel makes the estimator a classifier."""
     kernel = estimator.output_kernel
-    return isinstance(kernel, DiracKernel) or (isinstance(kernel, str) and kernel == "dirac")
+    return isinstance(kernel, DiracKernel) or (
+        isinstance(kernel, str) and kernel == "dirac"
+    )
 
 
 def _take(outputs, indices):
     """Some of the outputs, an array of an array and a list of any other sequence."""
-    return outputs[indices] if isinstance(outputs, np.ndarray) else [outputs[i] for i in indices]
+    return (
+        outputs[indices]
+        if isinstance(outputs, np.ndarray)
+        else [outputs[i] for i in indices]
+    )
 
 # %% ../nbs/00_core.ipynb #03dc6ce8
 class _Predicts(_Decodes):
@@ -1750,9 +1978,10 @@ class _Predicts(_Decodes):
     def predict(self, X, candidates=None):
         r"""Output predicted for each query.
 
-        The exact pre-image where the kernel has one: the weighted mean :math:`\sum_i w_i(x) y_i` for the linear
-        kernel, the class of the largest weight for the Dirac kernel. Otherwise, or if candidates are given, the
-        candidate that is nearest in feature space.
+        The exact pre-image where the kernel has one: the weighted mean :math:`\sum_i
+        w_i(x) y_i` for the linear kernel, the class of the largest weight for the Dirac
+        kernel. Otherwise, or if candidates are given, the candidate that is nearest in
+        feature space.
 
         Parameters
         ----------
@@ -1764,7 +1993,8 @@ class _Predicts(_Decodes):
         Returns
         -------
         ndarray or list of length q
-            Outputs of the same kind and shape as those of ``fit``: a list of objects if they came in a list.
+            Outputs of the same kind and shape as those of ``fit``: a list of objects if
+            they came in a list.
 
         Raises
         ------
@@ -1778,8 +2008,10 @@ class _Predicts(_Decodes):
         check_is_fitted(self)
         if self.kernel_ is None:
             raise ValueError(
-                "No pre-image: this model was given only the Gram matrix of the outputs, not the outputs. Use "
-                "predict_gram(X) for predicted kernel values, or decode(X) for the nearest training example."
+                "No pre-image: this model was given only the Gram matrix of the "
+                "outputs, not the outputs. Use "
+                "predict_gram(X) for predicted kernel values, or decode(X) for the "
+                "nearest training example."
             )
         return self._predict(self._checked_weights(X), candidates)
 
@@ -1790,15 +2022,20 @@ class _Predicts(_Decodes):
                 return W @ self.outputs_
             if isinstance(self.kernel_, DiracKernel):
                 return self.classes_[first_largest(self._class_weights(W))]
-        chosen, among = self._decode(W, self.candidates if candidates is None else candidates)
+        chosen, among = self._decode(
+            W, self.candidates if candidates is None else candidates
+        )
         return _take(among, chosen)
 
     def _class_weights(self, W):
-        return W @ np.equal.outer(self._y_codes, np.arange(len(self.classes_))).astype(float)
+        return W @ np.equal.outer(self._y_codes, np.arange(len(self.classes_))).astype(
+            float
+        )
 
     @available_if(_is_dirac)
     def predict_proba(self, X):
-        """Probability of each class: the sum of the weights of its training examples (Dirac kernel only).
+        """Probability of each class: the sum of the weights of its training examples
+        (Dirac kernel only).
 
         Parameters
         ----------
@@ -1808,7 +2045,8 @@ class _Predicts(_Decodes):
         Returns
         -------
         ndarray of shape (q, n_classes)
-            Rows that sum to one, classes in the order of ``classes_``. Negative sums count as zero.
+            Rows that sum to one, classes in the order of ``classes_``. Negative sums
+            count as zero.
 
         Notes
         -----
@@ -1816,7 +2054,9 @@ class _Predicts(_Decodes):
         """
         P = np.maximum(self._class_weights(self._checked_weights(X)), 0.0)
         total = P.sum(axis=1, keepdims=True)
-        return np.divide(P, total, out=np.full_like(P, 1.0 / P.shape[1]), where=total > 0)
+        return np.divide(
+            P, total, out=np.full_like(P, 1.0 / P.shape[1]), where=total > 0
+        )
 
 # %% ../nbs/00_core.ipynb #ea95dde3
 class _PredictsGram(_Predicts):
@@ -1835,7 +2075,8 @@ class _PredictsGram(_Predicts):
         Returns
         -------
         ndarray of shape (q1, q2)
-            The scalar products of the predictions in feature space; a Gram matrix if ``X2`` is not given.
+            The scalar products of the predictions in feature space; a Gram matrix if
+            ``X2`` is not given.
 
         Notes
         -----
@@ -1853,13 +2094,16 @@ class _JudgesWeights(_PredictsGram):
     """Sixth turn: losses and score of weights."""
 
     def _losses(self, W, y, by_index=False):
-        """Losses of weights; ``y`` are the true outputs, or the indices of training outputs."""
+        """Losses of weights; ``y`` are the true outputs, or the indices of training
+        outputs."""
         kernel, outputs = self._kernel_and_outputs(by_index)
         diag = kernel.diag(y)
         if not hasattr(kernel, "features"):
             return feature_space_losses(W, self.gram_, kernel.gram(y, outputs), diag)
         truth = kernel.features(y)
-        unseen = np.maximum(diag - _row_norms(truth), 0.0)  # the part of a new label that no feature holds
+        unseen = np.maximum(
+            diag - _row_norms(truth), 0.0
+        )  # the part of a new label that no feature holds
         return _row_norms(W @ kernel.features(outputs) - truth) + unseen
 
     def _score(self, W, y, sample_weight=None, by_index=False, losses=None):
@@ -1879,17 +2123,19 @@ class _MeasuresLoss(_JudgesWeights):
     """Sixth turn, continued: the loss of each query."""
 
     def losses(self, X, y, *, diag=None):
-        r"""Loss of each query, :math:`\|\hat\phi(x) - \phi(y)\|^2`, without a pre-image.
+        r"""Loss of each query, :math:`\|\hat\phi(x) - \phi(y)\|^2`, without a
+        pre-image.
 
         Parameters
         ----------
         X : array-like of shape (q, p)
             Queries.
         y : array-like or sequence of length q
-            Their true outputs. Where only a Gram matrix was given to ``fit``: the kernel between them and the
-            training outputs, of shape (q, n).
+            Their true outputs. Where only a Gram matrix was given to ``fit``: the
+            kernel between them and the training outputs, of shape (q, n).
         diag : array-like of shape (q,), optional
-            The k(y, y) of the true outputs, where only a Gram matrix was given to ``fit``.
+            The k(y, y) of the true outputs, where only a Gram matrix was given to
+            ``fit``.
 
         Returns
         -------
@@ -1911,25 +2157,30 @@ class _MeasuresLoss(_JudgesWeights):
         y = check_array(y, dtype=[np.float64, np.float32], input_name="y")
         if y.shape != W.shape or np.shape(diag) != W.shape[:1]:
             raise ValueError(
-                "A model fitted on a Gram matrix computes a loss from y = the kernel between true and training "
-                f"outputs, of shape {W.shape}, and diag = the k(y, y), of shape {W.shape[:1]}: got shapes {y.shape} "
+                "A model fitted on a Gram matrix computes a loss from y = the "
+                "kernel between true and training "
+                f"outputs, of shape {W.shape}, and diag = the k(y, y), of shape "
+                f"{W.shape[:1]}: got shapes {y.shape} "
                 f"and {np.shape(diag)}."
             )
         return y, np.asarray(diag, dtype=float)
 
 # %% ../nbs/00_core.ipynb #793f1c6b
 class OutputKernelMixin(_MeasuresLoss):
-    r"""The shared predictor :math:`\hat\phi(x) = \sum_i w_i(x) \phi(y_i)`: all that follows from the weights.
+    r"""The shared predictor :math:`\hat\phi(x) = \sum_i w_i(x) \phi(y_i)`: all that
+    follows from the weights.
 
-    An estimator inherits from it, before ``BaseEstimator``. Its constructor has the parameters ``output_kernel``,
-    ``kernel_params`` and ``candidates``; its ``fit`` calls ``self._fit_outputs(y, n_samples=...)``; and it defines
-    ``weights(X)``. From these it has ``predict``, ``decode``, ``predict_proba``, ``predict_gram``, ``losses``,
-    ``loss`` and ``score``.
+    An estimator inherits from it, before ``BaseEstimator``. Its constructor has the
+    parameters ``output_kernel``, ``kernel_params`` and ``candidates``; its ``fit``
+    calls ``self._fit_outputs(y, n_samples=...)``; and it defines ``weights(X)``. From
+    these it has ``predict``, ``decode``, ``predict_proba``, ``predict_gram``,
+    ``losses``, ``loss`` and ``score``.
 
     Attributes
     ----------
     kernel_ : Kernel or None
-        The fitted output kernel; None if ``y`` was a Gram matrix (or the adjacency of a graph).
+        The fitted output kernel; None if ``y`` was a Gram matrix (or the adjacency of a
+        graph).
     outputs_ : ndarray, sequence or None
         The training outputs; None if ``y`` was a Gram matrix.
     gram_ : ndarray of shape (n, n)
@@ -1961,7 +2212,8 @@ class OutputKernelMixin(_MeasuresLoss):
     """
 
     def loss(self, X, y, sample_weight=None, *, diag=None):
-        r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a pre-image.
+        r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a
+        pre-image.
 
         Parameters
         ----------
@@ -1986,7 +2238,8 @@ class OutputKernelMixin(_MeasuresLoss):
         return float(np.average(self.losses(X, y, diag=diag), weights=sample_weight))
 
     def score(self, X, y, sample_weight=None):
-        r"""Quality of the predictions: :math:`R^2` in feature space; the accuracy for the Dirac kernel.
+        r"""Quality of the predictions: :math:`R^2` in feature space; the accuracy for
+        the Dirac kernel.
 
         Parameters
         ----------
@@ -2000,8 +2253,9 @@ class OutputKernelMixin(_MeasuresLoss):
         Returns
         -------
         float
-            One minus the mean loss over the variance of the true outputs: 1 is perfect, 0 no better than their
-            mean. If all true outputs are the same, 1 for no loss and otherwise 0.
+            One minus the mean loss over the variance of the true outputs: 1 is perfect,
+            0 no better than their mean. If all true outputs are the same, 1 for no loss
+            and otherwise 0.
 
         Raises
         ------
@@ -2014,7 +2268,9 @@ class OutputKernelMixin(_MeasuresLoss):
         """
         check_is_fitted(self)
         if self.kernel_ is None:
-            raise ValueError("A Gram matrix alone gives no score: use loss(X, cross_gram, diag=...).")
+            raise ValueError(
+                "A Gram matrix alone gives no score: use loss(X, cross_gram, diag=...)."
+            )
         W, y = self._checked_weights(X), self.kernel_.check(y)
         check_consistent_length(X, y)
         return self._score(W, y, sample_weight)
@@ -2032,36 +2288,50 @@ class OutputKernelMixin(_MeasuresLoss):
 
 # %% ../nbs/00_core.ipynb #267885f5
 class _InputKernelMixin:
-    """The other end: a kernel on the inputs, from the parameters ``input_kernel`` and ``input_params``."""
+    """The other end: a kernel on the inputs, from the parameters ``input_kernel``
+    and ``input_params``."""
 
     def _x_is_gram(self):
         return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
 
     def _keep_inputs(self, X):
-        """Set ``input_kernel_`` and ``X_``; of a Gram matrix, which is checked, nothing is kept and both are None."""
+        """Set ``input_kernel_`` and ``X_``; of a Gram matrix, which is checked,
+        nothing is kept and both are None."""
         self.input_kernel_ = self.X_ = None
         if not self._x_is_gram():
-            kernel = check_kernel("linear" if self.input_kernel is None else self.input_kernel, self.input_params)
+            kernel = check_kernel(
+                "linear" if self.input_kernel is None else self.input_kernel,
+                self.input_params,
+            )
             self.input_kernel_, self.X_ = kernel.fit(X), X
         elif self.input_params:
-            raise ValueError(f"A precomputed Gram matrix has no parameters: got input_params={self.input_params}.")
+            raise ValueError(
+                f"A precomputed Gram matrix has no parameters: got "
+                f"input_params={self.input_params}."
+            )
         else:
             check_gram(X, name="The Gram matrix X")
 
     def _fit_inputs(self, X):
-        """Keep the inputs; their Gram matrix, looked at if nothing is proved of its kernel."""
+        """Keep the inputs; their Gram matrix, looked at if nothing is proved of its
+        kernel."""
         self._keep_inputs(X)
         if self.X_ is None:
             return X
         K = self.input_kernel_.gram(X)
-        return K if self.input_kernel_._proved_psd else check_gram(K, name="The Gram matrix of the input kernel")
+        return (
+            K
+            if self.input_kernel_._proved_psd
+            else check_gram(K, name="The Gram matrix of the input kernel")
+        )
 
     def _cross_gram(self, X):
         """Kernel between queries and training inputs, a column for each of these."""
         return X if self.X_ is None else self.input_kernel_.gram(X, self.X_)
 
     def __sklearn_tags__(self):
-        """With a precomputed input kernel, scikit-learn must slice rows and columns of ``X``."""
+        """With a precomputed input kernel, scikit-learn must slice rows and columns
+        of ``X``."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._x_is_gram()
         return tags
@@ -2071,48 +2341,59 @@ def _check_neighbours(k, n):
     """Refuse a number of neighbours that is none, or more than there are."""
     if not isinstance(k, numbers.Integral) or not 1 <= k <= n:
         raise ValueError(
-            f"n_neighbors must be a whole number from 1 to the number of examples, n_samples={n}: got {k!r}."
+            f"n_neighbors must be a whole number from 1 to the number of examples, "
+            f"n_samples={n}: got {k!r}."
         )
 
 
 def _nearest(D, k, scale):
-    """Columns of the k smallest entries of each row, the first ones among those that are equal up to rounding."""
+    """Columns of the k smallest entries of each row, the first ones among those that
+    are equal up to rounding."""
     last = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
     equal = np.abs(D - last) <= NEARLY * np.maximum(np.abs(D), scale)
-    return np.argsort(np.where(equal, 1, np.where(D < last, 0, 2)), axis=1, kind="stable")[:, :k]
+    return np.argsort(
+        np.where(equal, 1, np.where(D < last, 0, 2)), axis=1, kind="stable"
+    )[:, :k]
 
 
 def _equal_weights(chosen, n):
     """CSR array whose rows spread the weight 1 evenly over the chosen columns."""
     indices = np.sort(chosen, axis=1).ravel()
     indptr = np.arange(0, len(indices) + 1, chosen.shape[1])
-    return sp.csr_array((np.full(len(indices), 1.0 / chosen.shape[1]), indices, indptr), shape=(len(chosen), n))
+    return sp.csr_array(
+        (np.full(len(indices), 1.0 / chosen.shape[1]), indices, indptr),
+        shape=(len(chosen), n),
+    )
 
 # %% ../nbs/00_core.ipynb #a111f762
 class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Nearest neighbours with a kernel on the outputs, and one on the inputs.
 
-    Predicts :math:`\hat\phi(x) = \frac1k \sum_{i \in N_k(x)} \phi(y_i)`, where :math:`N_k(x)` are the k training
-    inputs that minimise :math:`k_X(x_i, x_i) - 2 k_X(x, x_i)`, the lowest index among equals.
+    Predicts :math:`\hat\phi(x) = \frac1k \sum_{i \in N_k(x)} \phi(y_i)`, where
+    :math:`N_k(x)` are the k training inputs that minimise :math:`k_X(x_i, x_i) - 2
+    k_X(x, x_i)`, the lowest index among equals.
 
     Parameters
     ----------
     n_neighbors : int, default=5
         The number k of neighbours.
     input_kernel : str, callable or Kernel, optional
-        The kernel whose feature space holds the distances between inputs; by default they are Euclidean.
-        With "precomputed", ``X`` is the Gram matrix between queries (rows) and training examples (columns).
+        The kernel whose feature space holds the distances between inputs; by default
+        they are Euclidean. With "precomputed", ``X`` is the Gram matrix between queries
+        (rows) and training examples (columns).
     input_params : dict, optional
         Parameters of the input kernel.
     output_kernel : str, callable or Kernel, default="linear"
-        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto", any pairwise kernel of
-        scikit-learn), a function ``f(Y1, Y2)`` that returns a Gram matrix, or a :class:`Kernel`. With
-        "precomputed" or "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency of the
-        graph whose nodes they are.
+        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto",
+        any pairwise kernel of scikit-learn), a function ``f(Y1, Y2)`` that returns a
+        Gram matrix, or a :class:`Kernel`. With "precomputed" or "diffusion", ``y`` is
+        the Gram matrix of the training outputs, or the adjacency of the graph whose
+        nodes they are.
     kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"support", "train"} or sequence of outputs, default="support"
-        Where pre-images are looked for: among the neighbours' outputs, all training outputs, or these.
+        Where pre-images are looked for: among the neighbours' outputs, all training
+        outputs, or these.
 
     Attributes
     ----------
@@ -2156,8 +2437,16 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         kernel_params=None,
         candidates="support",
     ):
-        self.n_neighbors, self.input_kernel, self.input_params = n_neighbors, input_kernel, input_params
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.n_neighbors, self.input_kernel, self.input_params = (
+            n_neighbors,
+            input_kernel,
+            input_params,
+        )
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def fit(self, X, y):
         """Keep the training inputs, and understand the outputs.
@@ -2177,18 +2466,21 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For fewer than two examples, lengths that differ, NaN, more neighbours than examples, or outputs that
-            the kernel is not defined on.
+            For fewer than two examples, lengths that differ, NaN, more neighbours than
+            examples, or outputs that the kernel is not defined on.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._fit_outputs(y, n_samples=len(X))
         _check_neighbours(self.n_neighbors, len(X))
         self._keep_inputs(X)
-        self._squares = X.diagonal().copy() if self.X_ is None else self.input_kernel_.diag(X)
+        self._squares = (
+            X.diagonal().copy() if self.X_ is None else self.input_kernel_.diag(X)
+        )
         return self
 
     def weights(self, X):
-        """Weights of the training outputs: 1/k for the k nearest neighbours of each query.
+        """Weights of the training outputs: 1/k for the k nearest neighbours of each
+        query.
 
         Parameters
         ----------
@@ -2203,24 +2495,39 @@ class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         n, k = len(self._squares), self.n_neighbors
-        distances = (self._squares - 2.0 * self._cross_gram(X[r]) for r in _blocks(len(X), n))  # up to a constant
-        return _equal_weights(np.concatenate([_nearest(D, k, self._squares) for D in distances]), n)
+        distances = (
+            self._squares - 2.0 * self._cross_gram(X[r]) for r in _blocks(len(X), n)
+        )  # up to a constant
+        return _equal_weights(
+            np.concatenate([_nearest(D, k, self._squares) for D in distances]), n
+        )
 
 # %% ../nbs/00_core.ipynb #e98cdcde
 def _truth_and_scores(truth, scores, mask=None):
-    """Positives and scores as vectors; of square matrices, the entries above the diagonal."""
+    """Positives and scores as vectors; of square matrices, the entries above the
+    diagonal."""
     truth, scores = np.asarray(truth), np.asarray(scores)
-    if truth.shape != scores.shape or truth.ndim > 2 or (truth.ndim == 2 and truth.shape[0] != truth.shape[1]):
+    if (
+        truth.shape != scores.shape
+        or truth.ndim > 2
+        or (truth.ndim == 2 and truth.shape[0] != truth.shape[1])
+    ):
         raise ValueError(
-            f"truth and scores must be two vectors or two square matrices of one shape: got {truth.shape} "
+            f"truth and scores must be two vectors or two square matrices of one "
+            f"shape: got {truth.shape} "
             f"and {scores.shape}."
         )
-    keep = np.ones(truth.shape, dtype=bool) if mask is None else np.array(mask, dtype=bool)
+    keep = (
+        np.ones(truth.shape, dtype=bool) if mask is None else np.array(mask, dtype=bool)
+    )
     if truth.ndim == 2:
         keep = np.triu(keep | keep.T, 1)
     positive, scores = truth[keep] > 0, merge_ties(scores[keep])
     if positive.all() or not positive.any():
-        raise ValueError(f"A curve needs both classes: got {positive.sum()} positives of {positive.size} pairs.")
+        raise ValueError(
+            f"A curve needs both classes: got {positive.sum()} positives of "
+            f"{positive.size} pairs."
+        )
     return positive, scores
 
 # %% ../nbs/00_core.ipynb #2d1d3b86
@@ -2234,12 +2541,14 @@ def roc_auc(truth, scores, mask=None):
     scores : array-like of the same shape
         The higher, the more likely a link.
     mask : array-like of bool of the same shape, optional
-        The entries to count; of a square matrix, a pair counts if either of its two entries does.
+        The entries to count; of a square matrix, a pair counts if either of its two
+        entries does.
 
     Returns
     -------
     float
-        The probability that a random positive is ranked before a random negative, ties counting one half.
+        The probability that a random positive is ranked before a random negative, ties
+        counting one half.
 
     Raises
     ------
@@ -2270,10 +2579,11 @@ def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     scores : array-like of the same shape
         The higher, the more likely a link.
     mask : array-like of bool of the same shape, optional
-        The entries to count; of a square matrix, a pair counts if either of its two entries does.
+        The entries to count; of a square matrix, a pair counts if either of its two
+        entries does.
     trapezoid : bool, default=False
-        Whether to join the points of the curve by straight lines, which is optimistic, rather than by steps,
-        which gives the average precision.
+        Whether to join the points of the curve by straight lines, which is optimistic,
+        rather than by steps, which gives the average precision.
 
     Returns
     -------
@@ -2295,8 +2605,14 @@ def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     >>> round(pr_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 3)
     0.833
     """
-    precision, recall, _ = precision_recall_curve(*_truth_and_scores(truth, scores, mask))
-    return float(auc(recall, precision) if trapezoid else -np.sum(np.diff(recall) * precision[:-1]))
+    precision, recall, _ = precision_recall_curve(
+        *_truth_and_scores(truth, scores, mask)
+    )
+    return float(
+        auc(recall, precision)
+        if trapezoid
+        else -np.sum(np.diff(recall) * precision[:-1])
+    )
 
 # %% ../nbs/00_core.ipynb #27e74852
 def vertical_roc(curves, grid=None):
@@ -2305,7 +2621,8 @@ def vertical_roc(curves, grid=None):
     Parameters
     ----------
     curves : iterable of (fpr, tpr)
-        Curves from (0, 0) to (1, 1), as scikit-learn's ``roc_curve`` returns them first.
+        Curves from (0, 0) to (1, 1), as scikit-learn's ``roc_curve`` returns them
+        first.
     grid : array-like of shape (m,), optional
         False positive rates; by default 0, 0.01, ..., 1.
 
@@ -2314,7 +2631,8 @@ def vertical_roc(curves, grid=None):
     grid : ndarray of shape (m,)
         The false positive rates.
     mean : ndarray of shape (m,)
-        The mean of the true positive rates; where a curve is vertical, its highest counts.
+        The mean of the true positive rates; where a curve is vertical, its highest
+        counts.
     sd : ndarray of shape (m,)
         Their standard deviation (dividing by the number of curves).
 
@@ -2341,13 +2659,23 @@ def vertical_roc(curves, grid=None):
 
 # %% ../nbs/00_core.ipynb #a604e8db
 def _one_vs_rest(y_true, y_pred):
-    """True positives, false positives, false negatives and true negatives of each class."""
+    """True positives, false positives, false negatives and true negatives of each
+    class."""
     check_consistent_length(y_true, y_pred)
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
     classes = np.union1d(y_true, y_pred)
     truth, guess = np.equal.outer(classes, y_true), np.equal.outer(classes, y_pred)
-    tp, fp, fn = (truth & guess).sum(axis=1), (~truth & guess).sum(axis=1), (truth & ~guess).sum(axis=1)
-    return tp.astype(float), fp.astype(float), fn.astype(float), (~truth & ~guess).sum(axis=1).astype(float)
+    tp, fp, fn = (
+        (truth & guess).sum(axis=1),
+        (~truth & guess).sum(axis=1),
+        (truth & ~guess).sum(axis=1),
+    )
+    return (
+        tp.astype(float),
+        fp.astype(float),
+        fn.astype(float),
+        (~truth & ~guess).sum(axis=1).astype(float),
+    )
 
 
 def macro_f1(y_true, y_pred):
@@ -2367,7 +2695,8 @@ def macro_f1(y_true, y_pred):
 
     Notes
     -----
-    eq-mkl-4, which needs no precision and no recall: 2 TP / (2 TP + FP + FN). Derived in :ref:`ch-core`.
+    eq-mkl-4, which needs no precision and no recall: 2 TP / (2 TP + FP + FN). Derived
+    in :ref:`ch-core`.
 
     Examples
     --------
@@ -2380,7 +2709,8 @@ def macro_f1(y_true, y_pred):
 
 
 def mean_mcc(y_true, y_pred):
-    """Mean over classes of Matthews' correlation coefficient, one class against the rest.
+    """Mean over classes of Matthews' correlation coefficient, one class against the
+    rest.
 
     Parameters
     ----------
@@ -2406,14 +2736,19 @@ def mean_mcc(y_true, y_pred):
     """
     tp, fp, fn, tn = _one_vs_rest(y_true, y_pred)
     norm = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    return float(np.mean(np.divide(tp * tn - fp * fn, norm, out=np.zeros_like(norm), where=norm > 0)))
+    return float(
+        np.mean(
+            np.divide(tp * tn - fp * fn, norm, out=np.zeros_like(norm), where=norm > 0)
+        )
+    )
 
 # %% ../nbs/00_core.ipynb #3d0c3b5d
 class StratifiedOrderFold(BaseCrossValidator):
     """Folds that are stratified by class and keep the original order of the examples.
 
-    Each class is cut into ``n_splits`` runs of consecutive examples, the first ones being longer by one where
-    the number does not divide. A fold is the j-th run of every class.
+    Each class is cut into ``n_splits`` runs of consecutive examples, the first ones
+    being longer by one where the number does not divide. A fold is the j-th run of
+    every class.
 
     Parameters
     ----------
@@ -2424,8 +2759,8 @@ class StratifiedOrderFold(BaseCrossValidator):
 
     Notes
     -----
-    The folds of OK3's table 1: ``reverse=False`` for its column 800, ``reverse=True`` for its column 200.
-    Derived in :ref:`ch-core`.
+    The folds of OK3's table 1: ``reverse=False`` for its column 800, ``reverse=True``
+    for its column 200. Derived in :ref:`ch-core`.
 
     Examples
     --------
@@ -2489,7 +2824,8 @@ class StratifiedOrderFold(BaseCrossValidator):
         least = min(len(m) for m in members)
         if not 2 <= self.n_splits <= least:
             raise ValueError(
-                f"n_splits must be from 2 to the size of the smallest class, {least}: got n_splits={self.n_splits}."
+                f"n_splits must be from 2 to the size of the smallest class, "
+                f"{least}: got n_splits={self.n_splits}."
             )
         runs = [np.array_split(m, self.n_splits) for m in members]
         for j in range(self.n_splits):
@@ -2568,8 +2904,11 @@ def labelled_draws(n_nodes, rate, n_draws=10, random_state=None):
     n_labelled = round(rate * n_nodes)
     if not 0 < n_labelled < n_nodes:
         raise ValueError(
-            f"rate must leave both labelled and unlabelled nodes: rate={rate} of {n_nodes} nodes labels {n_labelled}."
+            f"rate must leave both labelled and unlabelled nodes: rate={rate} of "
+            f"{n_nodes} nodes labels {n_labelled}."
         )
     rng = check_random_state(random_state)
     orders = [rng.permutation(n_nodes) for _ in range(n_draws)]
-    return [(np.sort(order[:n_labelled]), np.sort(order[n_labelled:])) for order in orders]
+    return [
+        (np.sort(order[:n_labelled]), np.sort(order[n_labelled:])) for order in orders
+    ]

@@ -35,8 +35,8 @@ def fingerprint(**arrays):
     Returns
     -------
     str
-        Sixteen hexadecimal digits. They do not depend on the order of the arguments, on the byte order,
-        nor on the width of the numbers.
+        Sixteen hexadecimal digits. They do not depend on the order of the arguments, on
+        the byte order, nor on the width of the numbers.
 
     Notes
     -----
@@ -66,7 +66,9 @@ def _canonical_bytes(array):
     return b"s" + json.dumps(array.tolist()).encode()
 
 # %% ../nbs/90_datasets.ipynb #f1860590
-REGISTRY = json.loads(files("okbook").joinpath("registry.json").read_text(encoding="utf-8"))
+REGISTRY = json.loads(
+    files("okbook").joinpath("registry.json").read_text(encoding="utf-8")
+)
 
 # %% ../nbs/90_datasets.ipynb #7aca03f1
 def describe(arrays):
@@ -118,7 +120,11 @@ def _folders():
     import pooch  # here, because it is slow to import and an import needs no data
 
     chosen = os.environ.get("OKBOOK_DATA")
-    return [Path(folder).expanduser() for folder in (chosen, pooch.os_cache("okbook")) if folder]
+    return [
+        Path(folder).expanduser()
+        for folder in (chosen, pooch.os_cache("okbook"))
+        if folder
+    ]
 
 # %% ../nbs/90_datasets.ipynb #6468afe9
 def _find(name, file):
@@ -155,7 +161,9 @@ def available(name):
 def _entry(name):
     "The registry's entry for a dataset."
     if name not in REGISTRY:
-        raise ValueError(f"unknown dataset {name!r}: the registry has {', '.join(sorted(REGISTRY))}")
+        raise ValueError(
+            f"unknown dataset {name!r}: the registry has {', '.join(sorted(REGISTRY))}"
+        )
     return REGISTRY[name]
 
 # %% ../nbs/90_datasets.ipynb #49c5ac74
@@ -174,17 +182,26 @@ def _fetch(name, file, download=None):
     if download is None:
         download = os.environ.get("OKBOOK_OFFLINE", "") in ("", "0")
     url = _entry(name)["files"][file]["url"]
-    reason = "downloading is switched off" if url else "it was derived for this book and is not published as such"
+    reason = (
+        "downloading is switched off"
+        if url
+        else "it was derived for this book and is not published as such"
+    )
     if download and url:
         try:
             return _download(name, file)
         except OSError as error:  # the exceptions of requests and urllib are OSErrors
             reason = f"the download failed: {error}"
     looked = " nor in ".join(str(folder / name) for folder in _folders())
-    get = f"get {url}" if url else f"make it as okbook.datasets.description({name!r}) says"
+    get = (
+        f"get {url}"
+        if url
+        else f"make it as okbook.datasets.description({name!r}) says"
+    )
     raise DatasetNotFound(
         f"dataset {name!r} not found: {file} is not in {looked}, and {reason}. "
-        f"{'It is' if url else 'Its sources are'} published at {_entry(name)['published']}; "
+        f"{'It is' if url else 'Its sources are'} published at "
+        f"{_entry(name)['published']}; "
         f"{get} and save it as {data_home() / name / file}"
     )
 
@@ -194,7 +211,9 @@ def _download(name, file):
     import pooch
 
     url = _entry(name)["files"][file]["url"]
-    return Path(pooch.retrieve(url, known_hash=None, fname=file, path=_folders()[-1] / name))
+    return Path(
+        pooch.retrieve(url, known_hash=None, fname=file, path=_folders()[-1] / name)
+    )
 
 # %% ../nbs/90_datasets.ipynb #6e80ca14
 def _numbers(path, delimiter=None):
@@ -223,7 +242,8 @@ def _usps(path):
 
 
 def _digits(path):
-    "scikit-learn's 8 x 8 digits, with the grey values of USPS: -1 is white paper, 1 is ink."
+    """scikit-learn's 8 x 8 digits, with the grey values of USPS: -1 is white paper,
+    1 is ink."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -247,9 +267,14 @@ def _rows(path, names, target, ignored=(), categories=None, delimiter=","):
         rows = rows[1:]  # a header: its class is nobody's
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     kept = [name for name in names if name not in (target, *ignored)]
-    data = np.column_stack([_codes(name, columns[name], (categories or {}).get(name)) for name in kept])
+    data = np.column_stack(
+        [_codes(name, columns[name], (categories or {}).get(name)) for name in kept]
+    )
     classes = np.array(columns[target])
-    return {"data": data, "target": classes.astype(int) if all(map(str.isdigit, classes)) else classes}
+    return {
+        "data": data,
+        "target": classes.astype(int) if all(map(str.isdigit, classes)) else classes,
+    }
 
 
 def _word(field):
@@ -261,26 +286,34 @@ def _word(field):
 
 
 def _codes(name, words, known):
-    "A column as numbers: of a categorical one, the place of each word among those known."
+    """A column as numbers: of a categorical one, the place of each word among those
+    known."""
     if known is None:
         return np.array(words, float)
     code = {word: float(i) for i, word in enumerate(known.split())} | {"?": np.nan}
     if strangers := set(words) - set(code):
-        raise ValueError(f"column {name!r} has {min(strangers)!r}, which is none of {known}")
+        raise ValueError(
+            f"column {name!r} has {min(strangers)!r}, which is none of {known}"
+        )
     return np.array([code[word] for word in words])
 
 # %% ../nbs/90_datasets.ipynb #d0318e48
 def _fields(path, names, whole=()):
-    "Columns of words, or of whole numbers, tabs between them; `names` goes from the header to the arrays."
+    """Columns of words, or of whole numbers, tabs between them; `names` goes from
+    the header to the arrays."""
     header, *rows = [line.rstrip("\r\n").split("\t") for line in _lines(path)]
     if header != list(names):
         raise ValueError(f"the header is {header}, not {list(names)}")
     columns = zip(names.values(), zip(*rows, strict=True), strict=True)
-    return {name: np.array(column, int if name in whole else str) for name, column in columns}
+    return {
+        name: np.array(column, int if name in whole else str)
+        for name, column in columns
+    }
 
 
 def _measurements(path):
-    "Named rows and named columns of numbers, commas between them; an empty cell is nan."
+    """Named rows and named columns of numbers, commas between them; an empty cell is
+    nan."""
     header, *rows = [line.strip().split(",") for line in _lines(path)]
     names, *columns = zip(*rows, strict=True)
     if len(columns) != len(header) - 1:
@@ -311,7 +344,8 @@ def read_part(name, part, download=None):
     part : str
         A part of that set, such as ``"train"``.
     download : bool, optional
-        Whether a missing file may be downloaded; by default it may, unless ``OKBOOK_OFFLINE`` is set.
+        Whether a missing file may be downloaded; by default it may, unless
+        ``OKBOOK_OFFLINE`` is set.
 
     Returns
     -------
@@ -333,7 +367,9 @@ def read_part(name, part, download=None):
     """
     parts = _entry(name)["parts"]
     if part not in parts:
-        raise ValueError(f"dataset {name!r} has no part {part!r}: it has {', '.join(sorted(parts))}")
+        raise ValueError(
+            f"dataset {name!r} has no part {part!r}: it has {', '.join(sorted(parts))}"
+        )
     path, stamp = None, None
     if file := parts[part].get("file"):
         path = _fetch(name, file, download)
@@ -343,17 +379,29 @@ def read_part(name, part, download=None):
 # %% ../nbs/90_datasets.ipynb #b65b58db
 @lru_cache(maxsize=8)
 def _read(name, part, path, stamp):
-    "Parse and check a file; `stamp` (its size and date) makes a changed file be read again."
+    """Parse and check a file; `stamp` (its size and date) makes a changed file be
+    read again."""
     expected = _entry(name)["parts"][part]
     where = f"dataset {name!r} is damaged: {path or 'the copy in scikit-learn'}"
     try:
         arrays = PARSERS[expected["parser"]](path, **expected.get("columns", {}))
-    except (ValueError, LookupError, EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
-        raise DatasetDamaged(f"{where}: expected arrays of shape {expected['shapes']}, got: {error}") from error
+    except (
+        ValueError,
+        LookupError,
+        EOFError,
+        zlib.error,
+        gzip.BadGzipFile,
+        zipfile.BadZipFile,
+    ) as error:
+        raise DatasetDamaged(
+            f"{where}: expected arrays of shape {expected['shapes']}, got: {error}"
+        ) from error
     seen = describe(arrays)
     for what in ("shapes", "class_counts", "fingerprint"):
         if seen.get(what) != expected.get(what):
-            raise DatasetDamaged(f"{where}: expected {what} {expected.get(what)}, got {seen.get(what)}")
+            raise DatasetDamaged(
+                f"{where}: expected {what} {expected.get(what)}, got {seen.get(what)}"
+            )
     return arrays
 
 # %% ../nbs/90_datasets.ipynb #03b867ce
@@ -379,11 +427,16 @@ def first_of_each(target, n):
     array([0, 1, 2, 4])
     """
     target = np.asarray(target)
-    return np.sort(np.concatenate([np.flatnonzero(target == label)[:n] for label in np.unique(target)]))
+    return np.sort(
+        np.concatenate(
+            [np.flatnonzero(target == label)[:n] for label in np.unique(target)]
+        )
+    )
 
 # %% ../nbs/90_datasets.ipynb #4b767ece
 def _images(name, arrays, subset):
-    "A Bunch of square images, whole and in halves; subset `ok3` keeps the first 100 of each digit."
+    """A Bunch of square images, whole and in halves; subset `ok3` keeps the first
+    100 of each digit."""
     if subset == "ok3":
         first = first_of_each(arrays["target"], 100)
         arrays = {key: array[first] for key, array in arrays.items()}
@@ -421,10 +474,17 @@ def description(name):
     """
     entry = _entry(name)
     lines = [f"**{name}**: {entry['title']}", ""]
-    lines += [f"- {label}: {entry[label.lower()]}" for label in ("Published", "Citation", "Licence")]
+    lines += [
+        f"- {label}: {entry[label.lower()]}"
+        for label in ("Published", "Citation", "Licence")
+    ]
     for part, expected in entry["parts"].items():
-        shapes = ", ".join(f"{key} {tuple(shape)}" for key, shape in expected["shapes"].items())
-        lines.append(f"- Part `{part}`: {shapes}; fingerprint `{expected['fingerprint']}`")
+        shapes = ", ".join(
+            f"{key} {tuple(shape)}" for key, shape in expected["shapes"].items()
+        )
+        lines.append(
+            f"- Part `{part}`: {shapes}; fingerprint `{expected['fingerprint']}`"
+        )
     return "\n".join(lines + [f"- {note}" for note in entry["notes"]])
 
 # %% ../nbs/90_datasets.ipynb #7c6a1b71
@@ -434,16 +494,17 @@ def load_usps(subset="ok3", download=None):
     Parameters
     ----------
     subset : {"ok3", "train", "test"}, default="ok3"
-        ``"ok3"`` is the first 100 images of each digit of the training file, in the original row order
-        (OK3, section 3.1); the others are the two published files.
+        ``"ok3"`` is the first 100 images of each digit of the training file, in the
+        original row order (OK3, section 3.1); the others are the two published files.
     download : bool, optional
-        Whether a missing file may be downloaded; by default it may, unless ``OKBOOK_OFFLINE`` is set.
+        Whether a missing file may be downloaded; by default it may, unless
+        ``OKBOOK_OFFLINE`` is set.
 
     Returns
     -------
     Bunch
-        ``data`` (n, 256), ``target`` (n,), ``images`` (n, 16, 16), ``top`` and ``bottom`` (n, 128) halves,
-        ``DESCR`` and ``fingerprint``.
+        ``data`` (n, 256), ``target`` (n,), ``images`` (n, 16, 16), ``top`` and
+        ``bottom`` (n, 128) halves, ``DESCR`` and ``fingerprint``.
 
     Raises
     ------
@@ -460,7 +521,11 @@ def load_usps(subset="ok3", download=None):
     """
     if subset not in ("ok3", "train", "test"):
         raise ValueError(f"subset must be 'ok3', 'train' or 'test', got {subset!r}")
-    return _images("usps", read_part("usps", "train" if subset == "ok3" else subset, download), subset)
+    return _images(
+        "usps",
+        read_part("usps", "train" if subset == "ok3" else subset, download),
+        subset,
+    )
 
 # %% ../nbs/90_datasets.ipynb #62d7737c
 def load_digits_halves(subset="ok3"):
@@ -474,8 +539,8 @@ def load_digits_halves(subset="ok3"):
     Returns
     -------
     Bunch
-        ``data`` (n, 64) in [-1, 1], ``target`` (n,), ``images`` (n, 8, 8), ``top`` and ``bottom`` (n, 32) halves,
-        ``DESCR`` and ``fingerprint``.
+        ``data`` (n, 64) in [-1, 1], ``target`` (n,), ``images`` (n, 8, 8), ``top`` and
+        ``bottom`` (n, 32) halves, ``DESCR`` and ``fingerprint``.
 
     Examples
     --------
@@ -500,17 +565,20 @@ def load_uci(name, download=None):
     Parameters
     ----------
     name : str
-        One of ``UCI``: ``"sonar"``, ``"liver"``, ... ``"wdbc"`` is embedded in scikit-learn and always at hand.
+        One of ``UCI``: ``"sonar"``, ``"liver"``, ... ``"wdbc"`` is embedded in
+        scikit-learn and always at hand.
     download : bool, optional
-        Whether a missing file may be downloaded; by default it may, unless ``OKBOOK_OFFLINE`` is set.
+        Whether a missing file may be downloaded; by default it may, unless
+        ``OKBOOK_OFFLINE`` is set.
 
     Returns
     -------
     Bunch
-        ``data`` (n, p), float, where a categorical column holds the codes 0, 1, ... and a missing value is nan;
-        ``target`` (n,), the classes as published; ``feature_names``, a list; ``categorical`` (p,), a boolean mask;
-        ``categories``, a dict from the name of a categorical column to its words, in the order of their codes;
-        ``DESCR`` and ``fingerprint``. The rows are in the published order.
+        ``data`` (n, p), float, where a categorical column holds the codes 0, 1, ... and
+        a missing value is nan; ``target`` (n,), the classes as published;
+        ``feature_names``, a list; ``categorical`` (p,), a boolean mask; ``categories``,
+        a dict from the name of a categorical column to its words, in the order of their
+        codes; ``DESCR`` and ``fingerprint``. The rows are in the published order.
 
     Raises
     ------
@@ -533,8 +601,14 @@ def load_uci(name, download=None):
         raise ValueError(f"name must be one of {', '.join(UCI)}, got {name!r}")
     arrays = read_part(name, "all", download)
     columns = _entry(name)["parts"]["all"]["columns"]
-    names = [column for column in columns["names"] if column not in (columns["target"], *columns.get("ignored", ()))]
-    words = {column: known.split() for column, known in columns.get("categories", {}).items()}
+    names = [
+        column
+        for column in columns["names"]
+        if column not in (columns["target"], *columns.get("ignored", ()))
+    ]
+    words = {
+        column: known.split() for column, known in columns.get("categories", {}).items()
+    }
     return Bunch(
         **arrays,
         feature_names=names,
@@ -545,11 +619,18 @@ def load_uci(name, download=None):
     )
 
 # %% ../nbs/90_datasets.ipynb #1de343d3
-INPUTS = ("expression", "expression_eisen", "localisation", "phylogenetic", "phylogenetic_pavlidis")
+INPUTS = (
+    "expression",
+    "expression_eisen",
+    "localisation",
+    "phylogenetic",
+    "phylogenetic_pavlidis",
+)
 
 
 def _network(name, download):
-    "The parts of a network with inputs, in the order of its nodes; and the other columns of its nodes."
+    """The parts of a network with inputs, in the order of its nodes; and the other
+    columns of its nodes."""
     parts = {part: read_part(name, part, download) for part in _entry(name)["parts"]}
     nodes = parts["nodes"].pop("orf")
     inputs = {key: _in_order(nodes, **parts[key]) for key in INPUTS}
@@ -581,21 +662,25 @@ def _adjacency(nodes, first, second):
 
 # %% ../nbs/90_datasets.ipynb #26220599
 def load_yeast_enzyme(download=None):
-    """Load the enzyme network of yeast and five inputs (a substitute for the network of OK3).
+    """Load the enzyme network of yeast and five inputs (a substitute for the network of
+    OK3).
 
     Parameters
     ----------
     download : bool, optional
-        Without effect: the files were derived for this book and are not published as such.
+        Without effect: the files were derived for this book and are not published as
+        such.
 
     Returns
     -------
     Bunch
-        ``nodes`` (625,), systematic names (ORF); ``genes`` and ``pathways`` (625,), strings, pathways joined by ``;``;
-        ``adjacency`` (625, 625), uint8, symmetric with a zero diagonal;
-        ``inputs``, a dict from ``"expression"``, ``"expression_eisen"``, ``"localisation"``, ``"phylogenetic"`` and
-        ``"phylogenetic_pavlidis"`` to float arrays (625, p), nan where a cell or a row is missing;
-        ``input_names``, a dict from the same names to the lists of columns; ``DESCR`` and ``fingerprint``.
+        ``nodes`` (625,), systematic names (ORF); ``genes`` and ``pathways`` (625,),
+        strings, pathways joined by ``;``; ``adjacency`` (625, 625), uint8, symmetric
+        with a zero diagonal; ``inputs``, a dict from ``"expression"``,
+        ``"expression_eisen"``, ``"localisation"``, ``"phylogenetic"`` and
+        ``"phylogenetic_pavlidis"`` to float arrays (625, p), nan where a cell or a row
+        is missing; ``input_names``, a dict from the same names to the lists of columns;
+        ``DESCR`` and ``fingerprint``.
 
     Raises
     ------
@@ -620,9 +705,25 @@ def load_yeast_enzyme(download=None):
 
 # %% ../nbs/90_datasets.ipynb #ee6dbf16
 MIPS_CLASSES = {
-    **{"E": "energy", "G": "amino-acid metabolism", "M": "other metabolism", "P": "translation", "T": "transcription"},
-    **{"B": "transcriptional control", "F": "protein fate", "O": "cellular organisation", "C": "cell fate"},
-    **{"A": "transport and sensing", "R": "stress and defence", "D": "genome maintenance", "U": "uncharacterised"},
+    **{
+        "E": "energy",
+        "G": "amino-acid metabolism",
+        "M": "other metabolism",
+        "P": "translation",
+        "T": "transcription",
+    },
+    **{
+        "B": "transcriptional control",
+        "F": "protein fate",
+        "O": "cellular organisation",
+        "C": "cell fate",
+    },
+    **{
+        "A": "transport and sensing",
+        "R": "stress and defence",
+        "D": "genome maintenance",
+        "U": "uncharacterised",
+    },
 }
 
 
@@ -632,15 +733,17 @@ def load_yeast_ppi(download=None):
     Parameters
     ----------
     download : bool, optional
-        Without effect: the files were derived for this book and are not published as such.
+        Without effect: the files were derived for this book and are not published as
+        such.
 
     Returns
     -------
     Bunch
-        ``nodes`` (984,), systematic names (ORF); ``genes``, ``descriptions`` (984,), strings;
-        ``classes`` (984,), letters of ``MIPS_CLASSES``, empty for ten proteins;
-        ``adjacency`` (984, 984), uint8, symmetric with a zero diagonal;
-        ``inputs`` and ``input_names`` as in :func:`load_yeast_enzyme`; ``DESCR`` and ``fingerprint``.
+        ``nodes`` (984,), systematic names (ORF); ``genes``, ``descriptions`` (984,),
+        strings; ``classes`` (984,), letters of ``MIPS_CLASSES``, empty for ten
+        proteins; ``adjacency`` (984, 984), uint8, symmetric with a zero diagonal;
+        ``inputs`` and ``input_names`` as in :func:`load_yeast_enzyme`; ``DESCR`` and
+        ``fingerprint``.
 
     Raises
     ------
@@ -672,18 +775,22 @@ def load_nips_coauthors(nodes="words", download=None):
     Parameters
     ----------
     nodes : {"words", "1999"}, default="words"
-        ``"words"``: the 2026 authors of RRSN, less those without word counts; edges of all years.
-        ``"1999"``: the network as it was in 1999, its authors with at least two co-authors.
+        ``"words"``: the 2026 authors of RRSN, less those without word counts; edges of
+        all years. ``"1999"``: the network as it was in 1999, its authors with at least
+        two co-authors.
     download : bool, optional
-        Without effect: the files were derived for this book and are not published as such.
+        Without effect: the files were derived for this book and are not published as
+        such.
 
     Returns
     -------
     Bunch
-        ``nodes`` (n,), names of authors as published (``"Jordan_M"``); ``adjacency`` (n, n), sparse CSR, uint8;
-        ``first_year`` (n, n), sparse CSR, the year of the first joint paper of each pair of authors that has one,
-        whether it is an edge or, for ``"1999"``, came later; ``counts`` (n, 14036), sparse CSR, float, how often
-        an author's papers of 1987 to 1999 use a word; ``words`` (14036,); ``DESCR`` and ``fingerprint``.
+        ``nodes`` (n,), names of authors as published (``"Jordan_M"``); ``adjacency``
+        (n, n), sparse CSR, uint8; ``first_year`` (n, n), sparse CSR, the year of the
+        first joint paper of each pair of authors that has one, whether it is an edge
+        or, for ``"1999"``, came later; ``counts`` (n, 14036), sparse CSR, float, how
+        often an author's papers of 1987 to 1999 use a word; ``words`` (14036,);
+        ``DESCR`` and ``fingerprint``.
 
     Raises
     ------
@@ -704,26 +811,43 @@ def load_nips_coauthors(nodes="words", download=None):
     """
     if nodes not in ("words", "1999"):
         raise ValueError(f"nodes must be 'words' or '1999', got {nodes!r}")
-    parts = {part: read_part("nips_coauthors", part, download) for part in _entry("nips_coauthors")["parts"]}
+    parts = {
+        part: read_part("nips_coauthors", part, download)
+        for part in _entry("nips_coauthors")["parts"]
+    }
     counts, first_year = _author_matrices(**parts)
     edges = first_year.copy()
     if nodes == "1999":
         edges.data[edges.data > 1999] = 0
-    n_words, n_coauthors = (np.asarray(matrix.astype(bool).sum(axis=1)).ravel() for matrix in (counts, edges))
+    n_words, n_coauthors = (
+        np.asarray(matrix.astype(bool).sum(axis=1)).ravel()
+        for matrix in (counts, edges)
+    )
     kept = np.flatnonzero((n_words > 0) & (n_coauthors >= 2))
-    counts, first_year, adjacency = counts[kept], first_year[kept][:, kept], edges[kept][:, kept]
+    counts, first_year, adjacency = (
+        counts[kept],
+        first_year[kept][:, kept],
+        edges[kept][:, kept],
+    )
     adjacency.eliminate_zeros()
-    bunch = Bunch(nodes=parts["authors"]["name"][kept], adjacency=adjacency.astype(bool).astype(np.uint8))
+    bunch = Bunch(
+        nodes=parts["authors"]["name"][kept],
+        adjacency=adjacency.astype(bool).astype(np.uint8),
+    )
     bunch.update(first_year=first_year, counts=counts, words=parts["words"]["word"])
-    bunch.fingerprint = fingerprint(nodes=bunch.nodes, adjacency=bunch.adjacency.toarray(), counts=counts.data)
+    bunch.fingerprint = fingerprint(
+        nodes=bunch.nodes, adjacency=bunch.adjacency.toarray(), counts=counts.data
+    )
     bunch.DESCR = description("nips_coauthors")
     return bunch
 
 
 def _author_matrices(authors, edges, words, counts):
-    "Counts (authors, words) and years of the first joint paper (authors, authors), both sparse."
+    """Counts (authors, words) and years of the first joint paper (authors, authors),
+    both sparse."""
     matrix = csr_array(
-        (counts["counts"].astype(float), counts["indices"], counts["indptr"]), shape=tuple(counts["shape"])
+        (counts["counts"].astype(float), counts["indices"], counts["indptr"]),
+        shape=tuple(counts["shape"]),
     )
     ends, n = (edges["first"], edges["second"]), len(authors["name"])
     year = csr_array((edges["first_year"], ends), shape=(n, n))
@@ -741,17 +865,20 @@ def load_proteins(name, download=None):
     name : {"psortPos", "psortNeg_like", "plant_like"}
         The set; the last two are substitutes, as ``DESCR`` says.
     download : bool, optional
-        Without effect: the files were derived for this book and are not published as such.
+        Without effect: the files were derived for this book and are not published as
+        such.
 
     Returns
     -------
     Bunch
-        ``sequences`` (n,), strings of one-letter amino acids; ``ids`` and ``source`` (n,), strings;
-        ``target`` (n,), codes from 0, and ``target_names``, the classes in the order of their codes;
-        ``neglog10_evalues`` (n, n), float, minus the decimal logarithm of the E-value of the best alignment of i
-        (query) with j; from -2, which also stands for no hit, to 180; not symmetric;
-        ``genome_bits`` (n, g), float, the bit score of the best hit in each genome, 0 for no hit, and
-        ``genome_taxids`` (g,); ``DESCR`` and ``fingerprint``. The rows lie in blocks by class.
+        ``sequences`` (n,), strings of one-letter amino acids; ``ids`` and ``source``
+        (n,), strings; ``target`` (n,), codes from 0, and ``target_names``, the classes
+        in the order of their codes; ``neglog10_evalues`` (n, n), float, minus the
+        decimal logarithm of the E-value of the best alignment of i (query) with j; from
+        -2, which also stands for no hit, to 180; not symmetric; ``genome_bits`` (n, g),
+        float, the bit score of the best hit in each genome, 0 for no hit, and
+        ``genome_taxids`` (g,); ``DESCR`` and ``fingerprint``. The rows lie in blocks by
+        class.
 
     Raises
     ------
@@ -772,7 +899,9 @@ def load_proteins(name, download=None):
     """
     if name not in PROTEINS:
         raise ValueError(f"name must be one of {', '.join(PROTEINS)}, got {name!r}")
-    proteins, blast = (read_part(name, part, download) for part in ("proteins", "blast"))
+    proteins, blast = (
+        read_part(name, part, download) for part in ("proteins", "blast")
+    )
     labels, first = np.unique(proteins["target"], return_index=True)
     return Bunch(
         sequences=proteins["sequence"],
@@ -796,7 +925,8 @@ def check(name, download=None):
     name : str
         A name of the registry.
     download : bool, optional
-        Whether missing files may be downloaded; by default they may, unless ``OKBOOK_OFFLINE`` is set.
+        Whether missing files may be downloaded; by default they may, unless
+        ``OKBOOK_OFFLINE`` is set.
 
     Returns
     -------
@@ -816,4 +946,7 @@ def check(name, download=None):
     >>> sorted(check("wdbc"))
     ['all']
     """
-    return {part: fingerprint(**read_part(name, part, download)) for part in _entry(name)["parts"]}
+    return {
+        part: fingerprint(**read_part(name, part, download))
+        for part in _entry(name)["parts"]
+    }

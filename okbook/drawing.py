@@ -25,14 +25,16 @@ def strongest_links(scores, candidates, k):
     scores : array-like of shape (n, n)
         Symmetric; the higher, the more likely a link.
     candidates : array-like of bool of shape (n, n)
-        The pairs to choose from; a pair counts if either of its two entries does, the diagonal never.
+        The pairs to choose from; a pair counts if either of its two entries does, the
+        diagonal never.
     k : int
         Number of pairs.
 
     Returns
     -------
     ndarray of int of shape (k, 2)
-        Pairs a < b, the best first; fewer if there are fewer candidates. Equal scores are in the order of the pairs.
+        Pairs a < b, the best first; fewer if there are fewer candidates. Equal scores
+        are in the order of the pairs.
 
     Raises
     ------
@@ -52,23 +54,36 @@ def strongest_links(scores, candidates, k):
            [1, 2]])
     """
     scores, candidates = np.asarray(scores), np.asarray(candidates, dtype=bool)
-    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or scores.shape != candidates.shape:
+    if (
+        scores.ndim != 2
+        or scores.shape[0] != scores.shape[1]
+        or scores.shape != candidates.shape
+    ):
         raise ValueError(
-            f"scores and candidates must be square matrices of one shape: got {scores.shape} and {candidates.shape}."
+            f"scores and candidates must be square matrices of one shape: got "
+            f"{scores.shape} and {candidates.shape}."
         )
     pairs = np.argwhere(np.triu(candidates | candidates.T, 1))
-    return pairs[np.argsort(-merge_ties(scores[tuple(pairs.T)]), kind="stable")[: max(int(k), 0)]]
+    return pairs[
+        np.argsort(-merge_ties(scores[tuple(pairs.T)]), kind="stable")[: max(int(k), 0)]
+    ]
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #3ee8a5d3
 def _stress_layout(D, n_steps=150):
     "Points of the plane at about the distances D, by the steps of eq-drawing-majorise."
     n = len(D)
     values, vectors = np.linalg.eigh(center_gram(-0.5 * D**2))
-    vectors *= np.sign(vectors[first_largest(np.abs(vectors), axis=0), np.arange(n)])  # eigenvectors have no sign
+    vectors *= np.sign(
+        vectors[first_largest(np.abs(vectors), axis=0), np.arange(n)]
+    )  # eigenvectors have no sign
     Y = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    Y += 0.01 * np.random.default_rng(0).standard_normal((n, 2))  # twins of the graph must part
+    Y += 0.01 * np.random.default_rng(0).standard_normal(
+        (n, 2)
+    )  # twins of the graph must part
     W = np.divide(1.0, D**2, out=np.zeros_like(D), where=D > 0)
-    factor = sla.cho_factor(np.diag(W.sum(axis=1)) - W + 1.0 / n)  # a constant is free: fix the mean at zero
+    factor = sla.cho_factor(
+        np.diag(W.sum(axis=1)) - W + 1.0 / n
+    )  # a constant is free: fix the mean at zero
     for _ in range(n_steps):
         gaps = np.linalg.norm(Y[:, None] - Y[None], axis=2)
         pull = np.divide(W * D, gaps, out=np.zeros_like(D), where=gaps > 0)
@@ -77,22 +92,31 @@ def _stress_layout(D, n_steps=150):
 
 
 def _graph_distances(A, links):
-    "Lengths of paths, predicted links counting 1.7; parts that no path joins get room to lie side by side."
+    """Lengths of paths, predicted links counting 1.7; parts that no path joins get
+    room to lie side by side."""
     lengths = (A > 0).astype(float)
     lengths[tuple(links.T)] = lengths[tuple(links[:, ::-1].T)] = 1.7
     D = shortest_path(sp.csr_array(lengths))
     farthest = np.max(D, axis=1, where=np.isfinite(D), initial=0.0)
     n_parts = len(np.unique(np.isfinite(D), axis=0))
-    return np.where(np.isfinite(D), D, (0.4 * np.add.outer(farthest, farthest) + 1.0) * np.sqrt(n_parts / 2))
+    return np.where(
+        np.isfinite(D),
+        D,
+        (0.4 * np.add.outer(farthest, farthest) + 1.0) * np.sqrt(n_parts / 2),
+    )
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #da211a15
 def _off_the_links(Y, sizes, links):
-    "Moves of the boxes that lie on a link of two others, to the side of it; and whether there are any."
+    """Moves of the boxes that lie on a link of two others, to the side of it; and
+    whether there are any."""
     start, way = Y[links[:, 0]], Y[links[:, 1]] - Y[links[:, 0]]
     length = np.linalg.norm(way, axis=1)[:, None] + 1e-9
     normal = np.column_stack([-way[:, 1], way[:, 0]]) / length
     offset = Y - start[:, None]
-    beside, along = np.einsum("lnk,lk->ln", offset, normal), np.einsum("lnk,lk->ln", offset, way) / length**2
+    beside, along = (
+        np.einsum("lnk,lk->ln", offset, normal),
+        np.einsum("lnk,lk->ln", offset, way) / length**2,
+    )
     over = 0.5 * np.abs(normal) @ sizes.T + 2.0 - np.abs(beside)
     over[(along <= 0) | (along >= 1)] = 0.0
     over[np.arange(len(links))[:, None], links] = 0.0
@@ -101,7 +125,8 @@ def _off_the_links(Y, sizes, links):
 
 
 def _make_room(Y, sizes, room, links, gap=7.0, n_steps=400):
-    "Centres of boxes of these sizes, near Y, inside the room, off each other and off the links if there is room."
+    """Centres of boxes of these sizes, near Y, inside the room, off each other and
+    off the links if there is room."""
     reach = 0.5 * (sizes[:, None] + sizes[None]) + gap
     for _ in range(n_steps):
         Y = np.clip(Y, 0.5 * sizes, room - 0.5 * sizes)
@@ -114,14 +139,21 @@ def _make_room(Y, sizes, room, links, gap=7.0, n_steps=400):
             break
         axis = np.where(over[..., 0] < over[..., 1], 0, 1)
         for k in (0, 1):
-            side = np.where(apart[..., k] == 0, np.sign(np.subtract.outer(np.arange(len(Y)), np.arange(len(Y)))), 0)
-            push = np.where(clash & (axis == k), over[..., k], 0.0) * (np.sign(apart[..., k]) + side)
+            side = np.where(
+                apart[..., k] == 0,
+                np.sign(np.subtract.outer(np.arange(len(Y)), np.arange(len(Y)))),
+                0,
+            )
+            push = np.where(clash & (axis == k), over[..., k], 0.0) * (
+                np.sign(apart[..., k]) + side
+            )
             Y[:, k] += 0.3 * (push.sum(axis=1) + moves[:, k])
     return np.clip(Y, 0.5 * sizes, room - 0.5 * sizes)
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #7f679a3a
 def _drawn_nodes(A, links, n_around):
-    "Ends of the links, then the neighbours that touch both ends of most links, then those that touch most ends."
+    """Ends of the links, then the neighbours that touch both ends of most links,
+    then those that touch most ends."""
     ends = np.unique(links)
     touches = A[:, ends] > 0
     shared = (A[:, links[:, 0]] > 0) & (A[:, links[:, 1]] > 0)
@@ -144,7 +176,10 @@ _LOOK = {
     "right": dict(color="#009E73", lw=2.4, zorder=2),
     "wrong": dict(color="#D55E00", lw=2.0, ls=(0, (3, 1.5)), zorder=2),
 }
-_BOX = {"old": dict(fc="#dce6ee", ec="0.55", lw=0.8), "new": dict(fc="white", ec="black", lw=1.3)}
+_BOX = {
+    "old": dict(fc="#dce6ee", ec="0.55", lw=0.8),
+    "new": dict(fc="white", ec="black", lw=1.3),
+}
 _SIZE = 9.5  # of the names, in points
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #8e6abfce
@@ -152,11 +187,19 @@ def _check_links(A, links, names, right):
     "Links as an array, and names as strings."
     links = np.asarray(links, dtype=int)
     if links.ndim != 2 or links.shape[1] != 2 or not len(links):
-        raise ValueError(f"links must be pairs of nodes, of shape (k, 2), at least one: got {links.shape}.")
+        raise ValueError(
+            f"links must be pairs of nodes, of shape (k, 2), at least one: got "
+            f"{links.shape}."
+        )
     if names is not None and len(names) != len(A):
-        raise ValueError(f"There must be a name for each of the {len(A)} nodes: got {len(names)}.")
+        raise ValueError(
+            f"There must be a name for each of the {len(A)} nodes: got {len(names)}."
+        )
     if right is not None and len(right) != len(links):
-        raise ValueError(f"right must say of each of the {len(links)} links whether it is: got {len(right)}.")
+        raise ValueError(
+            f"right must say of each of the {len(links)} links whether it is: got "
+            f"{len(right)}."
+        )
     return links, [str(name) for name in (range(len(A)) if names is None else names)]
 
 
@@ -171,7 +214,9 @@ def _draw_key(ax, kinds, new, key):
     words = {kind: key.get(kind, _KEY[kind]) for kind in handles}
     handles = {word: handles[kind] for kind, word in words.items() if word is not None}
     if handles:
-        place = dict(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False)
+        place = dict(
+            loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False
+        )
         ax.legend(handles.values(), handles, fontsize=9, handlelength=2.6, **place)
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #8966d212
@@ -179,23 +224,42 @@ def _places(ax, A, links, names, ends, nodes):
     "Where each node is drawn, in points; the limits of the axes are set."
     from matplotlib.textpath import TextPath
 
-    ax.figure.draw_without_rendering()  # the layout engine decides on the size of the axes
+    # the layout engine decides on the size of the axes
+    ax.figure.draw_without_rendering()
     room = np.array([ax.bbox.width, ax.bbox.height]) * 72.0 / ax.figure.dpi
     ax.set(xlim=(0, room[0]), ylim=(0, room[1]))
-    widths = [TextPath((0, 0), names[a], size=_SIZE).get_extents().width + 0.9 * _SIZE for a in ends]
+    widths = [
+        TextPath((0, 0), names[a], size=_SIZE).get_extents().width + 0.9 * _SIZE
+        for a in ends
+    ]
     sizes = np.full((len(nodes), 2), 5.0)
     sizes[: len(ends)] = np.c_[widths, np.full(len(ends), 1.9 * _SIZE)]
     order = np.argsort(nodes)
     links = order[np.searchsorted(nodes, links, sorter=order)]
     D = _graph_distances(A[np.ix_(nodes, nodes)], links)
     Y = _stress_layout(D)
-    Y = Y @ np.linalg.svd(Y, full_matrices=False)[2].T[:, :: 1 if room[0] >= room[1] else -1]  # the long way first
+    Y = (
+        Y
+        @ np.linalg.svd(Y, full_matrices=False)[2].T[
+            :, :: 1 if room[0] >= room[1] else -1
+        ]
+    )  # the long way first
     low, span = Y.min(axis=0), np.maximum(np.ptp(Y, axis=0), 1e-9)
     Y = (Y - low) / span * (room - sizes.max(axis=0)) + 0.5 * sizes.max(axis=0)
     return dict(zip(nodes.tolist(), _make_room(Y, sizes, room, links)))
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #1911c75a
-def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=20, key=None, ax=None):
+def draw_links(
+    adjacency,
+    links,
+    names=None,
+    *,
+    right=None,
+    new=None,
+    n_around=20,
+    key=None,
+    ax=None,
+):
     """Draw predicted links on what is known of the network around them.
 
     Parameters
@@ -203,7 +267,8 @@ def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=2
     adjacency : array-like or sparse matrix of shape (n, n)
         The network that is known: positive where there is a link.
     links : array-like of int of shape (k, 2)
-        Predicted links, as :func:`strongest_links` returns them. Their ends are drawn as boxes with names.
+        Predicted links, as :func:`strongest_links` returns them. Their ends are drawn
+        as boxes with names.
     names : sequence of str of length n, optional
         Names of all nodes; by default their numbers.
     right : array-like of bool of shape (k,), optional
@@ -211,12 +276,15 @@ def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=2
     new : array-like of int, optional
         Nodes whose links were not known to the method.
     n_around : int, default=20
-        How many neighbours of the ends to draw, as dots: first those that touch both ends of a link.
+        How many neighbours of the ends to draw, as dots: first those that touch both
+        ends of a link.
     key : dict, optional
-        Words of the legend in place of "known link" (known), "predicted link" (link), "predicted, right" (right),
-        "predicted, wrong" (wrong), "labelled node" (old) and "new node" (new); None leaves a line out.
+        Words of the legend in place of "known link" (known), "predicted link" (link),
+        "predicted, right" (right), "predicted, wrong" (wrong), "labelled node" (old)
+        and "new node" (new); None leaves a line out.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure, which is readable on a phone. Its size must not change afterwards.
+        Where to draw; by default a new figure, which is readable on a phone. Its size
+        must not change afterwards.
 
     Returns
     -------
@@ -245,12 +313,21 @@ def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=2
 
     A = adjacency.toarray() if sp.issparse(adjacency) else np.asarray(adjacency)
     links, names = _check_links(A, links, names, right)
-    kinds = np.full(len(links), "link") if right is None else np.where(right, "right", "wrong")
+    kinds = (
+        np.full(len(links), "link")
+        if right is None
+        else np.where(right, "right", "wrong")
+    )
     ends, around = _drawn_nodes(A, links, n_around)
     nodes = np.r_[ends, around]
     ax = plt.subplots(figsize=(4.6, 5.4))[1] if ax is None else ax
     ax.set_axis_off()
-    _draw_key(ax, [*(["known"] if A[np.ix_(nodes, nodes)].any() else []), *sorted(set(kinds))], new, key or {})
+    _draw_key(
+        ax,
+        [*(["known"] if A[np.ix_(nodes, nodes)].any() else []), *sorted(set(kinds))],
+        new,
+        key or {},
+    )
     place = _places(ax, A, links, names, ends, nodes)
     for a, b in np.argwhere(np.triu(A[np.ix_(nodes, nodes)] > 0, 1)):
         ax.plot(*np.c_[place[nodes[a]], place[nodes[b]]], **_LOOK["known"])
@@ -259,8 +336,20 @@ def draw_links(adjacency, links, names=None, *, right=None, new=None, n_around=2
     if len(around):
         ax.scatter(*np.array([place[a] for a in around]).T, s=14, color="0.5", zorder=3)
     for a in ends:
-        box = dict(boxstyle="round,pad=0.3", **_BOX["new" if new is not None and a in new else "old"])
-        ax.text(*place[a], names[a], size=_SIZE, ha="center", va="center", color="black", bbox=box, zorder=4)
+        box = dict(
+            boxstyle="round,pad=0.3",
+            **_BOX["new" if new is not None and a in new else "old"],
+        )
+        ax.text(
+            *place[a],
+            names[a],
+            size=_SIZE,
+            ha="center",
+            va="center",
+            color="black",
+            bbox=box,
+            zorder=4,
+        )
     return ax
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #1e82d5c8
@@ -270,7 +359,8 @@ def draw_roc(curves, label, ax=None, **line):
     Parameters
     ----------
     curves : sequence of (fpr, tpr)
-        Curves from (0, 0) to (1, 1), as scikit-learn's ``roc_curve`` returns them first.
+        Curves from (0, 0) to (1, 1), as scikit-learn's ``roc_curve`` returns them
+        first.
     label : str
         Name of the method; the mean of the areas is added.
     ax : matplotlib Axes, optional
@@ -302,30 +392,41 @@ def draw_roc(curves, label, ax=None, **line):
         ax = plt.subplots(figsize=(4.4, 4.2))[1]
     if not ax.lines:
         ax.plot([0, 1], [0, 1], color="0.6", lw=0.8, ls=":")
-        ax.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
+        ax.set(
+            xlabel="false positive rate", ylabel="true positive rate", aspect="equal"
+        )
     grid, mean, sd = vertical_roc(curves)
     area = np.mean([auc(fpr, tpr) for fpr, tpr in curves])
     (drawn,) = ax.plot(grid, mean, label=f"{label}, {area:.3f}", **line)
-    ax.fill_between(grid, np.maximum(mean - sd, 0), np.minimum(mean + sd, 1), color=drawn.get_color(), alpha=0.15, lw=0)
+    ax.fill_between(
+        grid,
+        np.maximum(mean - sd, 0),
+        np.minimum(mean + sd, 1),
+        color=drawn.get_color(),
+        alpha=0.15,
+        lw=0,
+    )
     ax.legend(loc="lower right", fontsize=9)
     return ax
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #ad5fee9f
 _MOVIE_STYLE = """
-.okb-movie { --one: #0072b2; --two: #c04d00; --dim: #767676; --ink: #222; --paper: #fff; max-width: 40em; }
+.okb-movie
+{ --one: #0072b2; --two: #c04d00; --dim: #767676; --ink: #222; --paper: #fff; max-width: 40em; }
 html[data-theme="dark"] .okb-movie, body[data-jp-theme-light="false"] .okb-movie
   { --one: #56b4e9; --two: #ff9d5c; --dim: #a0a0a0; --ink: #eee; --paper: #1b1b1b; }
-html[data-theme="dark"] .bd-content div.cell_output .text_html:has(div.okb-movie) { background: none; color: inherit; }
-.okb-movie > svg { display: block; width: 100%; height: auto; }
-.okb-movie fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }
-.okb-movie legend { font-size: 1em; margin: 0; }
-.okb-movie label { display: inline-block; margin-right: 1.2em; }
-.okb-movie .knob { display: block; }
-.okb-movie input[type="range"] { display: block; width: 100%; height: 2em; accent-color: var(--one); }
-.okb-movie output { display: block; min-height: 4.8em; }
-.okb-movie ul { display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; list-style: none; margin: 0.3em 0; padding: 0; }
-.okb-movie li { display: flex; align-items: center; gap: 0.5em; margin: 0; }
-.okb-movie li svg { width: 3em; height: 1em; flex: none; }
+html[data-theme="dark"] .bd-content div.cell_output .text_html:has(div.okb-movie)
+{ background: none; color: inherit; } .okb-movie > svg
+{ display: block; width: 100%; height: auto; } .okb-movie fieldset
+{ border: 0; margin: 0; padding: 0; min-width: 0; } .okb-movie legend
+{ font-size: 1em; margin: 0; } .okb-movie label
+{ display: inline-block; margin-right: 1.2em; } .okb-movie .knob { display: block; }
+.okb-movie input[type="range"]
+{ display: block; width: 100%; height: 2em; accent-color: var(--one); } .okb-movie
+output { display: block; min-height: 4.8em; } .okb-movie ul
+{ display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; list-style: none; margin: 0.3em 0; padding: 0; }
+.okb-movie li { display: flex; align-items: center; gap: 0.5em; margin: 0; } .okb-movie
+li svg { width: 3em; height: 1em; flex: none; }
 """
 _MOVIE_SCRIPT = """
 (() => {
@@ -346,23 +447,30 @@ _MOVIE_SCRIPT = """
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #4edc79ba
 class _Movie:
-    "What a notebook shows of a figure that moves: HTML, or a sentence where there is none."
+    """What a notebook shows of a figure that moves: HTML, or a sentence where there
+    is none."""
 
     def __init__(self, page):
         self.page = page
 
     def _repr_mimebundle_(self, **kwargs):
-        return {"text/html": self.page, "text/plain": "A figure that moves: see the page on the web."}
+        return {
+            "text/html": self.page,
+            "text/plain": "A figure that moves: see the page on the web.",
+        }
 
 
 def _check_movie(name, states, steps):
     "A name that can be an identifier, and a state for each step."
     if not name.replace("-", "").isalnum():
-        raise ValueError(f"name must be made of letters, digits and hyphens: got {name!r}.")
+        raise ValueError(
+            f"name must be made of letters, digits and hyphens: got {name!r}."
+        )
     wrong = {way: len(each) for way, each in states.items() if len(each) != len(steps)}
     if not states or wrong:
         raise ValueError(
-            f"Each series must have a state for each of the {len(steps)} steps: got {wrong or 'no series'}."
+            f"Each series must have a state for each of the {len(steps)} steps: got "
+            f"{wrong or 'no series'}."
         )
 
 
@@ -371,10 +479,25 @@ def _choices(name, states):
     if len(states) == 1:
         return ""
     button = '<label><input type="radio" name="{0}-way" value="{1}"{2}> {1}</label>\n'
-    return "".join(button.format(name, way, "" if k else " checked") for k, way in enumerate(states))
+    return "".join(
+        button.format(name, way, "" if k else " checked")
+        for k, way in enumerate(states)
+    )
 
 # %% ../nbs/02_rkhs_5_drawing.ipynb #89882f95
-def moving_figure(name, drawing, size, states, steps, draw, label, knob, legend=None, style="", start=0):
+def moving_figure(
+    name,
+    drawing,
+    size,
+    states,
+    steps,
+    draw,
+    label,
+    knob,
+    legend=None,
+    style="",
+    start=0,
+):
     """Make a figure that moves: a drawing, a slider, and what the slider does.
 
     Parameters
@@ -386,13 +509,13 @@ def moving_figure(name, drawing, size, states, steps, draw, label, knob, legend=
     size : (int, int)
         Width and height of the drawing in its own units.
     states : dict of str to list
-        Series of states, each anything that JSON can hold, one a step of the slider. With several series there are
-        buttons to choose by, with their names.
+        Series of states, each anything that JSON can hold, one a step of the slider.
+        With several series there are buttons to choose by, with their names.
     steps : list of str
         What is read out when the slider is at a step.
     draw : str
-        Body of a JavaScript function of ``svg``, ``state``, ``step`` and ``way``, the name of the series, that draws
-        a state and returns what to say.
+        Body of a JavaScript function of ``svg``, ``state``, ``step`` and ``way``, the
+        name of the series, that draws a state and returns what to say.
     label : str
         What the drawing is, for those who do not see it.
     knob : str
@@ -400,7 +523,8 @@ def moving_figure(name, drawing, size, states, steps, draw, label, knob, legend=
     legend : dict of str to str, optional
         For each text, a sign of SVG in a box of 48 by 16.
     style : str, optional
-        Rules of CSS; the colours ``--one``, ``--two``, ``--dim``, ``--ink`` and ``--paper`` suit light and dark.
+        Rules of CSS; the colours ``--one``, ``--two``, ``--dim``, ``--ink`` and
+        ``--paper`` suit light and dark.
     start : int, default=0
         Where the slider begins.
 
@@ -416,8 +540,8 @@ def moving_figure(name, drawing, size, states, steps, draw, label, knob, legend=
 
     Notes
     -----
-    The page needs no network, and without JavaScript it shows the drawing. Derived in the chapter
-    :ref:`ch-rkhs-drawing`.
+    The page needs no network, and without JavaScript it shows the drawing. Derived in
+    the chapter :ref:`ch-rkhs-drawing`.
 
     Examples
     --------
@@ -427,9 +551,18 @@ def moving_figure(name, drawing, size, states, steps, draw, label, knob, legend=
     >>> figure = moving_figure("disc", circle, (99, 99), {"one": [1, 40]}, ["1", "40"], draw, "A disc.", "radius")
     """
     _check_movie(name, states, steps)
-    film = json.dumps({"states": states, "steps": steps}, separators=(",", ":")).replace("</", "<\\/")
-    script = _MOVIE_SCRIPT.replace("@NAME@", name).replace("@DRAW@", draw).replace("@FILM@", film)
-    signs = "".join(f'<li><svg viewBox="0 0 48 16">{sign}</svg>{text}</li>' for text, sign in (legend or {}).items())
+    film = json.dumps(
+        {"states": states, "steps": steps}, separators=(",", ":")
+    ).replace("</", "<\\/")
+    script = (
+        _MOVIE_SCRIPT.replace("@NAME@", name)
+        .replace("@DRAW@", draw)
+        .replace("@FILM@", film)
+    )
+    signs = "".join(
+        f'<li><svg viewBox="0 0 48 16">{sign}</svg>{text}</li>'
+        for text, sign in (legend or {}).items()
+    )
     return _Movie(f"""<div class="okb-movie" id="{name}"><style>{_MOVIE_STYLE}{style}</style>
 <fieldset hidden>{_choices(name, states)}<label class="knob">{knob} (drag, or use the arrow keys)
 <input type="range" min="0" max="{len(steps) - 1}" step="1" value="{start}"></label></fieldset>

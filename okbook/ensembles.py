@@ -32,7 +32,8 @@ from .trees import _leaves, _n_features_tried, _part, _whole_number
 
 # %% ../nbs/05_ensembles.ipynb #3f134388
 class _SortedFeatures:
-    """The columns of X in single precision, sorted once for all the trees that grow on them.
+    """The columns of X in single precision, sorted once for all the trees that grow on
+    them.
 
     Parameters
     ----------
@@ -59,9 +60,16 @@ class _SortedFeatures:
         ranked = np.take_along_axis(self.X, self.order, axis=1)
         new = np.diff(ranked, axis=1, prepend=np.float32(np.nan)) != 0
         ranks = np.cumsum(new, axis=1) - 1
-        self.values, self.first = ranked[new].astype(float), np.append(0, np.cumsum(ranks[:, -1] + 1))
-        self.codes = np.empty(self.X.shape, np.uint16 if ranks[:, -1].max() < 2**16 else np.uint32)
-        np.put_along_axis(self.codes, self.order, ranks.astype(self.codes.dtype), axis=1)
+        self.values, self.first = (
+            ranked[new].astype(float),
+            np.append(0, np.cumsum(ranks[:, -1] + 1)),
+        )
+        self.codes = np.empty(
+            self.X.shape, np.uint16 if ranks[:, -1].max() < 2**16 else np.uint32
+        )
+        np.put_along_axis(
+            self.codes, self.order, ranks.astype(self.codes.dtype), axis=1
+        )
 
 # %% ../nbs/05_ensembles.ipynb #b48c5da7
 _jit = njit(cache=True, nogil=True, error_model="numpy")
@@ -76,13 +84,17 @@ class _Rules(NamedTuple):
     max_depth: int
     min_leaf: int
     entropy: bool
-    table: np.ndarray  # x log x of the whole numbers, if all weights are whole numbers; else empty
+    table: (
+        np.ndarray
+    )  # x log x of the whole numbers, if all weights are whole numbers; else empty
 
 
 class _Room(NamedTuple):
     "Scratch memory of one tree."
 
-    mass: np.ndarray  # weight of each class at each value of a feature; zero between two uses
+    mass: (
+        np.ndarray
+    )  # weight of each class at each value of a feature; zero between two uses
     size: np.ndarray  # number of examples at each value; zero between two uses
     bits: np.ndarray  # one bit a value: does it occur? zero between two uses
     every: np.ndarray  # 0, 1, 2, ...
@@ -115,14 +127,19 @@ def _stream(seed):
     return state
 
 # %% ../nbs/05_ensembles.ipynb #80c3b0a5
-_CTZ = np.uint64(0x03F79D71B4CB0A89)  # a de Bruijn sequence: its shifts by 0 to 63 begin with 64 different six bits
+_CTZ = np.uint64(
+    0x03F79D71B4CB0A89
+)  # a de Bruijn sequence: its shifts by 0 to 63 begin with 64 different six bits
 _PLACE = np.zeros(64, np.int64)
-_PLACE[[((1 << place) * int(_CTZ) % 2**64) >> 58 for place in range(64)]] = np.arange(64)
+_PLACE[[((1 << place) * int(_CTZ) % 2**64) >> 58 for place in range(64)]] = np.arange(
+    64
+)
 
 
 @_jit
 def _list_values(bits, n_values, listed):
-    "The places of the bits that are set, in order, and their number; the bits are cleared."
+    """The places of the bits that are set, in order, and their number; the bits are
+    cleared."""
     m = np.uintp(0)
     for b in range((n_values >> 6) + 1):
         word = bits[b]
@@ -137,7 +154,8 @@ def _list_values(bits, n_values, listed):
 # %% ../nbs/05_ensembles.ipynb #89a2651b
 @_jit
 def _count_values(codes, samples, classes, weight, start, stop, n_values, room, sized):
-    "Class weights of a node at each value of a feature; the values that may occur, in order, and their number."
+    """Class weights of a node at each value of a feature; the values that may occur,
+    in order, and their number."""
     n_classes = np.uintp(len(room.total))
     first, last = np.uintp(start), np.uintp(stop)
     if sized:
@@ -185,9 +203,11 @@ def _keep(score, feature, low, high, room, n_best):
 
 @_jit_inline
 def _offer(score, tie, feature, low, high, room, n_best):
-    """Keep a test if it is among the best; of the one best test, that of the first feature where two are equal.
+    """Keep a test if it is among the best; of the one best test, that of the first
+    feature where two are equal.
 
-    Scores that differ by less than `tie` are equal. A heap of several tests compares them in steps of a tie.
+    Scores that differ by less than `tie` are equal. A heap of several tests compares
+    them in steps of a tie.
     """
     top = room.score[0]
     if n_best > 1:
@@ -211,21 +231,26 @@ def _xlogx(x, table):
 
 @_jit_inline
 def _tie(W, table):
-    "Scores of a node of weight W that differ by less are equal; those from a table are rounded alike."
+    """Scores of a node of weight W that differ by less are equal; those from a table
+    are rounded alike."""
     return NEARLY * W if len(table) == 0 else 0.0
 
 
 @_jit_inline
 def _useless(kind, same, several, before, size, behind, n, rules):
-    "Whether a cut stands inside a run of one class, where no best test can be (thm-vote-boundary)."
+    """Whether a cut stands inside a run of one class, where no best test can be
+    (thm-vote-boundary)."""
     if rules.n_best > 1 or kind == several or kind != same:
         return False
-    return rules.min_leaf == 1 or (behind >= rules.min_leaf and n - before - size >= rules.min_leaf)
+    return rules.min_leaf == 1 or (
+        behind >= rules.min_leaf and n - before - size >= rules.min_leaf
+    )
 
 # %% ../nbs/05_ensembles.ipynb #h2b00002
 @_jit_inline
 def _gini_bound(a, b, c, d):
-    "What a test with these class weights, left and right, is worth at most (prop-vote-ginibound)."
+    """What a test with these class weights, left and right, is worth at most
+    (prop-vote-ginibound)."""
     return -4.0 * math.log(2.0) * (a * b / (a + b) + c * d / (c + d))
 
 # %% ../nbs/05_ensembles.ipynb #f898394a
@@ -236,24 +261,45 @@ def _scan_two(f, listed, m, n, rules, room):
     A, B = room.total[0], room.total[1]
     tie = _tie(A + B, table)
     bounded = rules.entropy and rules.n_best == 1 and len(table) == 0
-    a, b, before, behind, same, previous = A - A, B - B, np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
+    a, b, before, behind, same, previous = (
+        A - A,
+        B - B,
+        np.int64(0),
+        np.int64(0),
+        np.int64(0),
+        np.int64(-1),
+    )
     for g in range(np.uintp(m)):
         code = np.uintp(listed[g])
         c, d = mass[2 * code], mass[2 * code + 1]
-        kind = np.int64(c > 0) + 2 * np.int64(d > 0)  # 0: nobody, 1 and 2: one class alone, 3: both
+        kind = np.int64(c > 0) + 2 * np.int64(
+            d > 0
+        )  # 0: nobody, 1 and 2: one class alone, 3: both
         if kind == 0:
             continue
         here = np.int64(size[code]) if sized else np.int64(0)
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
-        if previous >= 0 and fits and not _useless(kind, same, 3, before, here, behind, n, rules):
+        if (
+            previous >= 0
+            and fits
+            and not _useless(kind, same, 3, before, here, behind, n, rules)
+        ):
             L, R = a + b, A - a + B - b
-            if bounded and room.kept[0] > 0 and _gini_bound(a, b, A - a, B - b) < room.score[0] - 2 * tie:
+            if (
+                bounded
+                and room.kept[0] > 0
+                and _gini_bound(a, b, A - a, B - b) < room.score[0] - 2 * tie
+            ):
                 score = -np.inf
             elif rules.entropy:
-                score = (_xlogx(a, table) + _xlogx(A - a, table)) + (_xlogx(b, table) + _xlogx(B - b, table))
+                score = (_xlogx(a, table) + _xlogx(A - a, table)) + (
+                    _xlogx(b, table) + _xlogx(B - b, table)
+                )
                 score -= _xlogx(L, table) + _xlogx(R, table)
             else:
-                score = (a * a + b * b) / L + ((A - a) * (A - a) + (B - b) * (B - b)) / R
+                score = (a * a + b * b) / L + (
+                    (A - a) * (A - a) + (B - b) * (B - b)
+                ) / R
             _offer(score, tie, f, previous, np.int64(code), room, rules.n_best)
         mass[2 * code], mass[2 * code + 1] = 0, 0
         if sized:
@@ -265,11 +311,14 @@ def _scan_two(f, listed, m, n, rules, room):
 # %% ../nbs/05_ensembles.ipynb #78218baf
 @_jit_inline
 def _score_many(left, total, L, R, rules):
-    "What a test is worth: minus the impurity of its children, each times its weight, up to a constant (eq-vote-gain)."
+    """What a test is worth: minus the impurity of its children, each times its
+    weight, up to a constant (eq-vote-gain)."""
     if rules.entropy:
         score = 0.0
         for c in range(len(total)):
-            score += _xlogx(left[c], rules.table) + _xlogx(total[c] - left[c], rules.table)
+            score += _xlogx(left[c], rules.table) + _xlogx(
+                total[c] - left[c], rules.table
+            )
         return score - (_xlogx(L, rules.table) + _xlogx(R, rules.table))
     a, b = 0.0, 0.0
     for c in range(len(total)):
@@ -296,7 +345,13 @@ def _scan_many(f, listed, m, n, rules, room):
     W = total.sum()
     tie = _tie(W, rules.table)
     left[:] = 0
-    L, before, behind, same, previous = W - W, np.int64(0), np.int64(0), np.int64(-2), np.int64(-1)
+    L, before, behind, same, previous = (
+        W - W,
+        np.int64(0),
+        np.int64(0),
+        np.int64(-2),
+        np.int64(-1),
+    )
     for g in range(m):
         code = listed[g]
         kind = _alone(mass, code * n_classes, n_classes)
@@ -304,7 +359,11 @@ def _scan_many(f, listed, m, n, rules, room):
             continue
         here = np.int64(size[code]) if sized else np.int64(0)
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
-        if previous >= 0 and fits and not _useless(kind, same, -1, before, here, behind, n, rules):
+        if (
+            previous >= 0
+            and fits
+            and not _useless(kind, same, -1, before, here, behind, n, rules)
+        ):
             score = _score_many(left, total, L, W - L, rules)
             _offer(score, tie, f, previous, code, room, rules.n_best)
         for c in range(n_classes):
@@ -327,8 +386,22 @@ def _constant(codes, samples, start, stop):
 
 
 @_jit
-def _search(codes, first, features, constants, samples, classes, weight, start, stop, rules, room, state):
-    "The best tests of a node, on `max_features` features drawn among those that vary; how many are constant."
+def _search(
+    codes,
+    first,
+    features,
+    constants,
+    samples,
+    classes,
+    weight,
+    start,
+    stop,
+    rules,
+    room,
+    state,
+):
+    """The best tests of a node, on `max_features` features drawn among those that
+    vary; how many are constant."""
     tried, high = 0, len(features)
     room.kept[0] = 0
     while constants < high and tried < rules.max_features:
@@ -344,7 +417,9 @@ def _search(codes, first, features, constants, samples, classes, weight, start, 
         features[j], features[high] = features[high], f
         tried += 1
         K = first[f + 1] - first[f]
-        listed, m = _count_values(codes[f], samples, classes, weight, start, stop, K, room, rules.min_leaf > 1)
+        listed, m = _count_values(
+            codes[f], samples, classes, weight, start, stop, K, room, rules.min_leaf > 1
+        )
         if len(room.total) == 2:
             _scan_two(f, listed, m, stop - start, rules, room)
         else:
@@ -354,7 +429,8 @@ def _search(codes, first, features, constants, samples, classes, weight, start, 
 # %% ../nbs/05_ensembles.ipynb #d2bc46e1
 @_jit
 def _part_node(codes, cut, samples, classes, weight, start, stop, spare):
-    "Bring the examples of a node that go left to its front, the others behind them, each side in its order."
+    """Bring the examples of a node that go left to its front, the others behind
+    them, each side in its order."""
     a, b, spare_classes, spare_weight = np.uintp(start), np.uintp(0), spare[1], spare[2]
     for k in range(np.uintp(start), np.uintp(stop)):
         i, c, w = samples[k], classes[k], weight[k]
@@ -364,7 +440,11 @@ def _part_node(codes, cut, samples, classes, weight, start, stop, spare):
         a += np.uintp(left)
         b += np.uintp(not left)
     for k in range(b):
-        samples[a + k], classes[a + k], weight[a + k] = spare[0][k], spare_classes[k], spare_weight[k]
+        samples[a + k], classes[a + k], weight[a + k] = (
+            spare[0][k],
+            spare_classes[k],
+            spare_weight[k],
+        )
     return np.int64(a)
 
 # %% ../nbs/05_ensembles.ipynb #1195ed05
@@ -407,13 +487,22 @@ def _between(low, high):
 
 
 @_jit
-def _grow(codes, first, values, samples, classes, weight, spare, n_classes, rules, seed):
-    "Grow a tree, the nodes in depth-first order: right child, feature, threshold and class weights of each."
+def _grow(
+    codes, first, values, samples, classes, weight, spare, n_classes, rules, seed
+):
+    """Grow a tree, the nodes in depth-first order: right child, feature, threshold
+    and class weights of each."""
     n, p = len(samples), len(codes)
     right, feature = np.full(2 * n - 1, -1, np.int32), np.full(2 * n - 1, -1, np.int32)
     threshold, value = np.zeros(2 * n - 1), np.zeros((2 * n - 1, n_classes))
-    room, state, features = _start_room(first, n_classes, rules.n_best, weight), _stream(seed), np.arange(p)
-    stack = np.empty((2 * n - 1, 5), np.int64)  # start, stop, depth, whose right child, features known to be constant
+    room, state, features = (
+        _start_room(first, n_classes, rules.n_best, weight),
+        _stream(seed),
+        np.arange(p),
+    )
+    stack = np.empty(
+        (2 * n - 1, 5), np.int64
+    )  # start, stop, depth, whose right child, features known to be constant
     stack[0] = 0, n, 0, -1, 0
     top, count = 1, 0
     while top > 0:
@@ -429,11 +518,26 @@ def _grow(codes, first, values, samples, classes, weight, spare, n_classes, rule
         if pure or depth >= rules.max_depth or stop - start < 2 * rules.min_leaf:
             continue
         constants = _search(
-            codes, first, features, constants, samples, classes, weight, start, stop, rules, room, state
+            codes,
+            first,
+            features,
+            constants,
+            samples,
+            classes,
+            weight,
+            start,
+            stop,
+            rules,
+            room,
+            state,
         )
         if room.kept[0] == 0:
             continue
-        pick = 0 if rules.n_best == 1 else np.int64(_random(state) % np.uint64(room.kept[0]))
+        pick = (
+            0
+            if rules.n_best == 1
+            else np.int64(_random(state) % np.uint64(room.kept[0]))
+        )
         f, low, high = room.tests[pick, 0], room.tests[pick, 1], room.tests[pick, 2]
         feature[node] = f
         threshold[node] = _between(values[first[f] + low], values[first[f] + high])
@@ -446,7 +550,8 @@ def _grow(codes, first, values, samples, classes, weight, spare, n_classes, rule
 # %% ../nbs/05_ensembles.ipynb #54b40894
 @_jit
 def _added_errors(n, e, confidence, z):
-    "Errors to add to `e` among `n` at a leaf, to be safe with the given confidence (eq-vote-pessimistic)."
+    """Errors to add to `e` among `n` at a leaf, to be safe with the given confidence
+    (eq-vote-pessimistic)."""
     none = n * (1.0 - math.exp(math.log(confidence) / n))
     if e < 1e-6:
         return none
@@ -461,7 +566,8 @@ def _added_errors(n, e, confidence, z):
 
 @_jit
 def _pruned_sizes(right, feature, value, confidence, z):
-    "Number of nodes of each node's subtree, once those that promise no fewer errors than a leaf have become one."
+    """Number of nodes of each node's subtree, once those that promise no fewer
+    errors than a leaf have become one."""
     count = len(right)
     errors, size = np.empty(count), np.ones(count, np.int64)
     for node in range(count - 1, -1, -1):
@@ -477,7 +583,8 @@ def _pruned_sizes(right, feature, value, confidence, z):
 # %% ../nbs/05_ensembles.ipynb #258f49c6
 @_jit
 def _cut_back(right, feature, threshold, value, size):
-    "The tree that is left when the subtree of each node shrinks to the given number of nodes."
+    """The tree that is left when the subtree of each node shrinks to the given
+    number of nodes."""
     kept = np.empty(size[0], np.int64)
     places = np.empty(len(right), np.int64)
     m, node = 0, 0
@@ -503,13 +610,15 @@ def _cut_back(right, feature, threshold, value, size):
 # %% ../nbs/05_ensembles.ipynb #1b94ec75
 @cache
 def _rounded_log(k):
-    "The logarithm of a whole number, correctly rounded: the same on every processor, as that of a library is not."
+    """The logarithm of a whole number, correctly rounded: the same on every
+    processor, as that of a library is not."""
     return float(Context(prec=30).ln(k))
 
 
 @lru_cache(maxsize=4)
 def _table(total):
-    "x log x for x = 0, ..., total; beyond 2^14, where that takes seconds, the library's logarithms will do."
+    """x log x for x = 0, ..., total; beyond 2^14, where that takes seconds, the
+    library's logarithms will do."""
     x = np.arange(total + 1, dtype=float)
     logs = np.log(np.maximum(x, 1.0))
     logs[1 : 2**14] = [_rounded_log(k) for k in range(1, min(total + 1, 2**14))]
@@ -517,7 +626,8 @@ def _table(total):
 
 
 def _whole_weights(weight):
-    "The weights as whole numbers, with the table of their x log x, where they are whole numbers; else no table."
+    """The weights as whole numbers, with the table of their x log x, where they are
+    whole numbers; else no table."""
     total = weight.sum()
     if total < 2**20 and (weight == np.floor(weight)).all():
         return weight.astype(np.int64), _table(int(total))
@@ -530,22 +640,29 @@ def _check_weights(sample_weight, n):
         return np.ones(n)
     weight = column_or_1d(np.asarray(sample_weight), dtype=np.float64)
     if len(weight) != n:
-        raise ValueError(f"sample_weight must have one entry an example, {n}: got {len(weight)}.")
+        raise ValueError(
+            f"sample_weight must have one entry an example, {n}: got {len(weight)}."
+        )
     if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
         raise ValueError(
-            f"sample_weight must be finite, not negative, and not all zero: got values from {weight.min()} to "
+            f"sample_weight must be finite, not negative, and not all zero: got "
+            f"values from {weight.min()} to "
             f"{weight.max()}."
         )
     return weight
 
 
 def _check_classes(model, X, y, sample_weight, dtype=np.float32):
-    "What `fit` of a classifier begins with: inputs, codes of the classes, weights; sets `classes_`."
+    """What `fit` of a classifier begins with: inputs, codes of the classes, weights;
+    sets `classes_`."""
     X, y = validate_data(model, X, y, dtype=dtype)
     check_classification_targets(y)
     model.classes_, codes = np.unique(y, return_inverse=True)
     if len(model.classes_) < 2:
-        raise ValueError(f"A classifier needs at least two classes: y has one class, {model.classes_.tolist()[0]!r}.")
+        raise ValueError(
+            f"A classifier needs at least two classes: y has one class, "
+            f"{model.classes_.tolist()[0]!r}."
+        )
     return X, codes, _check_weights(sample_weight, len(X))
 
 # %% ../nbs/05_ensembles.ipynb #9a9a574c
@@ -576,13 +693,22 @@ class _TreeRules(ClassifierMixin, BaseEstimator):
     def _rules(self, p, n, table):
         "The constructor's parameters, checked, as the search wants them."
         if self.criterion not in ("entropy", "gini"):
-            raise ValueError(f"criterion must be 'entropy' or 'gini': got {self.criterion!r}.")
-        if self.confidence is not None and not (isinstance(self.confidence, numbers.Real) and 0 < self.confidence < 1):
-            raise ValueError(f"confidence must be None or a number between 0 and 1: got {self.confidence!r}.")
+            raise ValueError(
+                f"criterion must be 'entropy' or 'gini': got {self.criterion!r}."
+            )
+        if self.confidence is not None and not (
+            isinstance(self.confidence, numbers.Real) and 0 < self.confidence < 1
+        ):
+            raise ValueError(
+                f"confidence must be None or a number between 0 and 1: got "
+                f"{self.confidence!r}."
+            )
         return _Rules(
             _n_features_tried(self.max_features, p),
             _whole_number("n_best", self.n_best, 1),
-            2**31 if self.max_depth is None else _whole_number("max_depth", self.max_depth, 1),
+            2**31
+            if self.max_depth is None
+            else _whole_number("max_depth", self.max_depth, 1),
             _part("min_samples_leaf", self.min_samples_leaf, n, 1),
             self.criterion == "entropy",
             table,
@@ -593,21 +719,33 @@ class _TreeGrowth(_TreeRules):
     "The part that grows."
 
     def _fit_sorted(self, columns, codes, n_classes, sample_weight, seed):
-        "Grow on sorted features; `codes` are classes from 0. Examples of weight 0 are left out."
+        """Grow on sorted features; `codes` are classes from 0. Examples of weight 0
+        are left out."""
         rows = np.flatnonzero(sample_weight).astype(np.uint32)
         weight, table = _whole_weights(sample_weight[rows])
         rules = self._rules(*columns.X.shape, table)
         examples = rows, codes[rows].astype(np.uint32), weight
         spare = tuple(np.empty_like(part) for part in examples)
         arrays = columns.codes, columns.first, columns.values
-        right, feature, threshold, value = _grow(*arrays, *examples, spare, n_classes, rules, seed)
+        right, feature, threshold, value = _grow(
+            *arrays, *examples, spare, n_classes, rules, seed
+        )
         if self.confidence is not None:
             z, scale = -ndtri(self.confidence), len(codes) / weight.sum()
-            size = _pruned_sizes(right, feature, value * scale, float(self.confidence), z)
-            right, feature, threshold, value = _cut_back(right, feature, threshold, value, size)
+            size = _pruned_sizes(
+                right, feature, value * scale, float(self.confidence), z
+            )
+            right, feature, threshold, value = _cut_back(
+                right, feature, threshold, value, size
+            )
         total = value.sum(axis=1)
         shares = dict(value=value / total[:, None], weight=total)
-        self.tree_ = Bunch(feature=feature.copy(), threshold=threshold.copy(), right=right.copy(), **shares)
+        self.tree_ = Bunch(
+            feature=feature.copy(),
+            threshold=threshold.copy(),
+            right=right.copy(),
+            **shares,
+        )
         self.n_features_in_, self.classes_ = len(columns.X), np.arange(n_classes)
         return self
 
@@ -621,7 +759,8 @@ class _TreeGrowth(_TreeRules):
         y : array-like of shape (n,)
             Classes, two or more, of any type.
         sample_weight : array-like of shape (n,), optional
-            Weight of each example; all one by default. Examples of weight 0 are left out.
+            Weight of each example; all one by default. Examples of weight 0 are left
+            out.
 
         Returns
         -------
@@ -631,7 +770,8 @@ class _TreeGrowth(_TreeRules):
         Raises
         ------
         ValueError
-            If there is one class only, a weight is negative, or a parameter is out of its range.
+            If there is one class only, a weight is negative, or a parameter is out of
+            its range.
         """
         X, codes, weight = _check_classes(self, X, y, sample_weight)
         classes = self.classes_
@@ -676,7 +816,8 @@ class _TreeLeaves(_TreeGrowth):
         return self._apply(self._check_X(X))
 
     def predict(self, X):
-        """The class of largest weight in the leaf; the first of them, if there are several.
+        """The class of largest weight in the leaf; the first of them, if there are
+        several.
 
         Parameters
         ----------
@@ -738,44 +879,55 @@ class _TreeShape(_TreeLeaves):
 
     @property
     def feature_importances_(self):
-        "Part of each feature in the decrease of the impurity, all together 1 (all 0 for a tree of one leaf)."
+        """Part of each feature in the decrease of the impurity, all together 1 (all
+        0 for a tree of one leaf)."""
         check_is_fitted(self)
         tree, p = self.tree_, self.tree_.value
         inner = np.flatnonzero(tree.feature >= 0)
-        impurity = 1 - (p**2).sum(axis=1) if self.criterion == "gini" else -(p * np.log2(p + (p == 0))).sum(axis=1)
+        impurity = (
+            1 - (p**2).sum(axis=1)
+            if self.criterion == "gini"
+            else -(p * np.log2(p + (p == 0))).sum(axis=1)
+        )
         mass = tree.weight * impurity
         drop = mass[inner] - mass[inner + 1] - mass[tree.right[inner]]
-        total = np.bincount(tree.feature[inner], weights=drop, minlength=self.n_features_in_)
+        total = np.bincount(
+            tree.feature[inner], weights=drop, minlength=self.n_features_in_
+        )
         return total / total.sum() if total.sum() > 0 else total
 
 # %% ../nbs/05_ensembles.ipynb #cfae878b
 class RandomizedTreeClassifier(_TreeShape):
-    r"""A decision tree with one or both of the two dice of the course notes: random attributes, random tests.
+    r"""A decision tree with one or both of the two dice of the course notes: random
+    attributes, random tests.
 
     Parameters
     ----------
     criterion : {"entropy", "gini"}, default="entropy"
         Impurity that a test should lower.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        The number m of attributes that are drawn at each node, among those that vary there: a number, a part of
-        all, or all (None).
+        The number m of attributes that are drawn at each node, among those that vary
+        there: a number, a part of all, or all (None).
     n_best : int, default=1
-        The test of a node is drawn uniformly among this many best ones; 20 is Dietterich's stochastic production.
+        The test of a node is drawn uniformly among this many best ones; 20 is
+        Dietterich's stochastic production.
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_leaf : int or float, default=1
         Smallest number of examples in a leaf, or a part of all; weights do not count.
     confidence : float, optional
-        Prune as C4.5 does, with its pessimistic errors at this confidence (C4.5's own is 0.25). By default, do not.
+        Prune as C4.5 does, with its pessimistic errors at this confidence (C4.5's own
+        is 0.25). By default, do not.
     random_state : int, RandomState or None, default=None
         Seed.
 
     Attributes
     ----------
     tree_ : Bunch
-        The nodes in depth-first order, the left child right after its parent: ``feature`` (-1 for a leaf),
-        ``threshold`` (at most this goes left), ``right`` (the right child; -1 for a leaf), ``value`` (share of each
-        class), ``weight`` (of the examples).
+        The nodes in depth-first order, the left child right after its parent:
+        ``feature`` (-1 for a leaf), ``threshold`` (at most this goes left), ``right``
+        (the right child; -1 for a leaf), ``value`` (share of each class), ``weight``
+        (of the examples).
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
     n_features_in_ : int
@@ -789,16 +941,19 @@ class RandomizedTreeClassifier(_TreeShape):
 
     Notes
     -----
-    At a node of class weights :math:`n_1, \dots, n_K` with sum :math:`n`, a test is the better, the larger
+    At a node of class weights :math:`n_1, \dots, n_K` with sum :math:`n`, a test is the
+    better, the larger
 
     .. math:: n\, I(n_1, \dots, n_K) - n^l I(n^l_1, \dots, n^l_K) - n^r I(n^r_1, \dots, n^r_K)
 
-    is (eq-vote-gain), with the entropy or Gini's index for :math:`I`; :math:`l` and :math:`r` are the children.
-    Features are compared in single precision; a threshold lies half way between two neighbouring values. Of equally
-    good tests the first is taken: smallest feature, then smallest threshold. With ``max_features=None`` and
-    ``n_best=1`` nothing is random. ``confidence`` prunes by eq-vote-pessimistic, with the weights scaled so that
-    they add up to the number of examples. C4.5 can also put a subtree's larger branch in its place; this does not.
-    Derived in the chapter :ref:`ch-votes`.
+    is (eq-vote-gain), with the entropy or Gini's index for :math:`I`; :math:`l` and
+    :math:`r` are the children. Features are compared in single precision; a threshold
+    lies half way between two neighbouring values. Of equally good tests the first is
+    taken: smallest feature, then smallest threshold. With ``max_features=None`` and
+    ``n_best=1`` nothing is random. ``confidence`` prunes by eq-vote-pessimistic, with
+    the weights scaled so that they add up to the number of examples. C4.5 can also put
+    a subtree's larger branch in its place; this does not. Derived in the chapter
+    :ref:`ch-votes`.
 
     Examples
     --------
@@ -812,7 +967,8 @@ class RandomizedTreeClassifier(_TreeShape):
 
 # %% ../nbs/05_ensembles.ipynb #dda803c7
 class Sampling:
-    r"""The sampling of the course notes: as many examples as there are, drawn with replacement.
+    r"""The sampling of the course notes: as many examples as there are, drawn with
+    replacement.
 
     Parameters
     ----------
@@ -829,10 +985,11 @@ class Sampling:
 
     Notes
     -----
-    An example is left out of a sample of :math:`n` among :math:`n` with probability :math:`(1 - 1/n)^n`, which tends
-    to :math:`1/e` (eq-vote-left). It has the methods of a splitter of scikit-learn, so that it can be the ``cv``
-    of a cross-validation: the drawn rows train (with repeats), those left out test.
-    Derived in the chapter :ref:`ch-votes`.
+    An example is left out of a sample of :math:`n` among :math:`n` with probability
+    :math:`(1 - 1/n)^n`, which tends to :math:`1/e` (eq-vote-left). It has the methods
+    of a splitter of scikit-learn, so that it can be the ``cv`` of a cross-validation:
+    the drawn rows train (with repeats), those left out test. Derived in the chapter
+    :ref:`ch-votes`.
 
     Examples
     --------
@@ -863,11 +1020,16 @@ class Sampling:
         return _whole_number("n_splits", self.n_splits, 1)
 
     def _draw(self, n, share=None):
-        "Drawn rows, one array for each sample, each row with probability `share` (by default all the same)."
+        """Drawn rows, one array for each sample, each row with probability `share`
+        (by default all the same)."""
         rng = check_random_state(self.random_state)
         size = n if self.n_samples is None else _part("n_samples", self.n_samples, n, 1)
         for _ in range(self.get_n_splits()):
-            yield rng.randint(n, size=size) if share is None else rng.choice(n, size=size, p=share)
+            yield (
+                rng.randint(n, size=size)
+                if share is None
+                else rng.choice(n, size=size, p=share)
+            )
 
     def split(self, X, y=None, groups=None):
         """Samples, one after the other.
@@ -899,24 +1061,35 @@ class Sampling:
 def _seeded(estimator, seed):
     "A copy of the estimator, with a seed wherever it takes one."
     copy = clone(estimator)
-    names = [name for name in copy.get_params() if name == "random_state" or name.endswith("__random_state")]
+    names = [
+        name
+        for name in copy.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
     return copy.set_params(**{name: seed for name in sorted(names)})
 
 
 def _member(estimator, data, codes, n_classes, counts, drawn, seed):
-    "One hypothesis: `counts` tells how often, or with what weight, it sees each example."
+    """One hypothesis: `counts` tells how often, or with what weight, it sees each
+    example."""
     if hasattr(estimator, "_fit_sorted"):
         tree = type(estimator)(**estimator.get_params(deep=False))
         return tree._fit_sorted(data, codes, n_classes, counts, seed)
     if has_fit_parameter(estimator, "sample_weight"):
         rows = np.flatnonzero(counts)
-        return _seeded(estimator, seed).fit(data[rows], codes[rows], sample_weight=counts[rows])
+        return _seeded(estimator, seed).fit(
+            data[rows], codes[rows], sample_weight=counts[rows]
+        )
     return _seeded(estimator, seed).fit(data[drawn], codes[drawn])
 
 
 def _predicted_codes(member, X):
     "Class codes that a hypothesis gives to the rows of X."
-    return member._codes(X) if hasattr(member, "_fit_sorted") else np.asarray(member.predict(X), dtype=np.int64)
+    return (
+        member._codes(X)
+        if hasattr(member, "_fit_sorted")
+        else np.asarray(member.predict(X), dtype=np.int64)
+    )
 
 # %% ../nbs/05_ensembles.ipynb #5df8d8f1
 class _BaggingFit(ClassifierMixin, BaseEstimator):
@@ -939,13 +1112,19 @@ class _BaggingFit(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def _samples(self, n):
-        "For each hypothesis the rows that were drawn, and how often each row was; or all rows, and their weights."
+        """For each hypothesis the rows that were drawn, and how often each row was;
+        or all rows, and their weights."""
         if not self.bootstrap:
             weight = np.ones(n) if self._weight is None else self._weight
             return ((np.arange(n), weight) for _ in range(self.n_estimators))
         share = None if self._weight is None else self._weight / self._weight.sum()
-        sampling = Sampling(n_splits=self.n_estimators, random_state=self._sampling_seed)
-        return ((drawn, np.bincount(drawn, minlength=n).astype(float)) for drawn in sampling._draw(n, share))
+        sampling = Sampling(
+            n_splits=self.n_estimators, random_state=self._sampling_seed
+        )
+        return (
+            (drawn, np.bincount(drawn, minlength=n).astype(float))
+            for drawn in sampling._draw(n, share)
+        )
 
     def fit(self, X, y, sample_weight=None):
         """Draw the samples, and learn a hypothesis from each.
@@ -957,7 +1136,8 @@ class _BaggingFit(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             Classes, two or more, of any type.
         sample_weight : array-like of shape (n,), optional
-            Examples are drawn with probabilities in proportion to these; without ``bootstrap`` the learner gets them.
+            Examples are drawn with probabilities in proportion to these; without
+            ``bootstrap`` the learner gets them.
 
         Returns
         -------
@@ -967,17 +1147,29 @@ class _BaggingFit(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there is one class only, a weight is negative, or a parameter is out of its range; if weights are given
-            without ``bootstrap`` and the learner takes none; if ``oob_score`` is asked for without ``bootstrap``.
+            If there is one class only, a weight is negative, or a parameter is out of
+            its range; if weights are given without ``bootstrap`` and the learner takes
+            none; if ``oob_score`` is asked for without ``bootstrap``.
         """
-        estimator = RandomizedTreeClassifier() if self.estimator is None else self.estimator
-        T, fast = _whole_number("n_estimators", self.n_estimators, 1), hasattr(estimator, "_fit_sorted")
-        X, codes, weight = _check_classes(self, X, y, sample_weight, dtype=np.float32 if fast else "numeric")
+        estimator = (
+            RandomizedTreeClassifier() if self.estimator is None else self.estimator
+        )
+        T, fast = (
+            _whole_number("n_estimators", self.n_estimators, 1),
+            hasattr(estimator, "_fit_sorted"),
+        )
+        X, codes, weight = _check_classes(
+            self, X, y, sample_weight, dtype=np.float32 if fast else "numeric"
+        )
         self._check_bootstrap(estimator, fast, sample_weight)
         self._weight = None if sample_weight is None else weight
         rng = check_random_state(self.random_state)
         self._sampling_seed, seeds = rng.randint(_SEEDS), rng.randint(_SEEDS, size=T)
-        data, n_classes, self._n = _SortedFeatures(X) if fast else X, len(self.classes_), len(X)
+        data, n_classes, self._n = (
+            _SortedFeatures(X) if fast else X,
+            len(self.classes_),
+            len(X),
+        )
         self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_member)(estimator, data, codes, n_classes, counts, drawn, seed)
             for seed, (drawn, counts) in zip(seeds, self._samples(len(X)))
@@ -991,10 +1183,18 @@ class _BaggingFit(ClassifierMixin, BaseEstimator):
         if self.bootstrap:
             return
         if self.oob_score:
-            raise ValueError("oob_score=True needs bootstrap=True: without samples no example is left out.")
-        if sample_weight is not None and not fast and not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
-                f"{type(estimator).__name__} takes no sample_weight: use bootstrap=True, which draws the examples with "
+                "oob_score=True needs bootstrap=True: without samples no example is "
+                "left out."
+            )
+        if (
+            sample_weight is not None
+            and not fast
+            and not has_fit_parameter(estimator, "sample_weight")
+        ):
+            raise ValueError(
+                f"{type(estimator).__name__} takes no sample_weight: use "
+                f"bootstrap=True, which draws the examples with "
                 "probabilities in proportion to their weights."
             )
 
@@ -1006,9 +1206,18 @@ class _BaggingFit(ClassifierMixin, BaseEstimator):
             if len(left):
                 votes[left, _predicted_codes(member, X[left])] += 1
         cast = votes.sum(axis=1)
-        self.oob_votes_ = np.divide(votes, cast[:, None], out=np.full(votes.shape, np.nan), where=cast[:, None] > 0)
+        self.oob_votes_ = np.divide(
+            votes,
+            cast[:, None],
+            out=np.full(votes.shape, np.nan),
+            where=cast[:, None] > 0,
+        )
         judged = cast > 0
-        self.oob_score_ = float((votes[judged].argmax(axis=1) == codes[judged]).mean()) if judged.any() else np.nan
+        self.oob_score_ = (
+            float((votes[judged].argmax(axis=1) == codes[judged]).mean())
+            if judged.any()
+            else np.nan
+        )
 
 # %% ../nbs/05_ensembles.ipynb #36c0a32e
 class _BaggingVotes(_BaggingFit):
@@ -1020,7 +1229,8 @@ class _BaggingVotes(_BaggingFit):
 
     @property
     def estimators_samples_(self):
-        "The rows that each hypothesis was learnt from, in the order of the draw, drawn again."
+        """The rows that each hypothesis was learnt from, in the order of the draw,
+        drawn again."""
         check_is_fitted(self)
         return [drawn for drawn, _ in self._samples(self._n)]
 
@@ -1039,9 +1249,13 @@ class _BaggingVotes(_BaggingFit):
         """
         check_is_fitted(self)
         fast = hasattr(self.estimators_[0], "_fit_sorted")
-        X = validate_data(self, X, dtype=np.float32 if fast else "numeric", order="C", reset=False)
+        X = validate_data(
+            self, X, dtype=np.float32 if fast else "numeric", order="C", reset=False
+        )
         return np.array(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(_predicted_codes)(h, X) for h in self.estimators_)
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(_predicted_codes)(h, X) for h in self.estimators_
+            )
         )
 
     def votes(self, X):
@@ -1058,7 +1272,9 @@ class _BaggingVotes(_BaggingFit):
             Shares, in the order of ``classes_`` (eq-vote-shares).
         """
         said = self.hypotheses(X)
-        return np.stack([(said == code).mean(axis=0) for code in range(len(self.classes_))], axis=1)
+        return np.stack(
+            [(said == code).mean(axis=0) for code in range(len(self.classes_))], axis=1
+        )
 
     def predict_proba(self, X):
         """The votes: shares, not probabilities that anybody has calibrated.
@@ -1098,15 +1314,18 @@ class Bagging(_BaggingVotes):
     Parameters
     ----------
     estimator : classifier, optional
-        The learner; by default a :class:`RandomizedTreeClassifier`. One that takes sample weights gets the number of
-        times that each example was drawn, any other the drawn rows themselves.
+        The learner; by default a :class:`RandomizedTreeClassifier`. One that takes
+        sample weights gets the number of times that each example was drawn, any other
+        the drawn rows themselves.
     n_estimators : int, default=200
         The number T of hypotheses.
     oob_score : bool, default=False
         Whether to judge the vote on the examples that each hypothesis has not seen.
     bootstrap : bool, default=True
-        Whether each hypothesis is learnt from a sample of its own. Without, all see all examples, and the learner
-        must be random itself: with ``RandomizedTreeClassifier(n_best=20)`` this is Dietterich's randomised ensemble.
+        Whether each hypothesis is learnt from a sample of its own. Without, all see all
+        examples, and the learner must be random itself: with
+        ``RandomizedTreeClassifier(n_best=20)`` this is Dietterich's randomised
+        ensemble.
     n_jobs : int, optional
         Number of hypotheses learnt at once, in threads, through joblib.
     random_state : int, RandomState or None, default=None
@@ -1121,7 +1340,8 @@ class Bagging(_BaggingVotes):
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
     oob_score_ : float
-        Accuracy of the vote of those that have not seen the example, over the examples that some have not seen.
+        Accuracy of the vote of those that have not seen the example, over the examples
+        that some have not seen.
     oob_votes_ : ndarray of shape (n, n_classes)
         Their votes; NaN where all have seen the example.
     n_features_in_ : int
@@ -1139,9 +1359,9 @@ class Bagging(_BaggingVotes):
 
     .. math:: H(x) = \operatorname{sign} \Bigl( \sum_{t=1}^T h_t(x) \Bigr) ,
 
-    (eq-vote-bagging); with any number the class of the largest share of the votes (eq-vote-shares). On trees of this
-    module the features are sorted once for all of them.
-    Derived in the chapter :ref:`ch-votes`.
+    (eq-vote-bagging); with any number the class of the largest share of the votes
+    (eq-vote-shares). On trees of this module the features are sorted once for all of
+    them. Derived in the chapter :ref:`ch-votes`.
 
     Examples
     --------
@@ -1171,18 +1391,27 @@ from .trees import _whole_number
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #0b87277d
 @_jit
 def _stump_groups(X, order, codes):
-    """Where the groups of examples that no useful test parts end in each feature's order, and each feature's first.
+    """Where the groups of examples that no useful test parts end in each feature's
+    order, and each feature's first.
 
     Equal values belong together, and so do neighbours that are all of one class.
     """
     p, n = order.shape
-    ends, first, count = np.empty(p * n, dtype=np.int64), np.zeros(p + 1, dtype=np.int64), 0
+    ends, first, count = (
+        np.empty(p * n, dtype=np.int64),
+        np.zeros(p + 1, dtype=np.int64),
+        0,
+    )
     for f in range(p):
         before, i = -2, 0
         while i < n:
-            one = codes[order[f, i]]  # the class of this value's examples, -1 if they have several
+            one = codes[
+                order[f, i]
+            ]  # the class of this value's examples, -1 if they have several
             i += 1
-            while i < n and X[f, order[f, i]] <= X[f, order[f, i - 1]] + np.float32(1e-7):
+            while i < n and X[f, order[f, i]] <= X[f, order[f, i - 1]] + np.float32(
+                1e-7
+            ):
                 one = one if codes[order[f, i]] == one else -1
                 i += 1
             if one < 0 or one != before:
@@ -1194,7 +1423,8 @@ def _stump_groups(X, order, codes):
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #604578b5
 @_jit_inline
 def _two_score(L, s, W, S, by_error):
-    """Score of a test that sends weight L to the left, s of it the class weights' difference; W and S are totals."""
+    """Score of a test that sends weight L to the left, s of it the class weights'
+    difference; W and S are totals."""
     R, rest = W - L, S - s
     if by_error:
         return abs(s) + abs(rest)
@@ -1234,7 +1464,8 @@ def _two_cut(order, ends, start, first, last, w, W, S, by_error):
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #6c8753c8
 @_jit
 def _many_cut(order, ends, start, first, last, codes, w, total, by_error):
-    """Best test on one feature with any number of classes: score, and the group before it."""
+    """Best test on one feature with any number of classes: score, and the group
+    before it."""
     best, cut, i, left = -1.0, -1, start, np.zeros(len(total))
     for g in range(first, last - 1):
         for k in range(i, ends[g]):
@@ -1245,7 +1476,11 @@ def _many_cut(order, ends, start, first, last, codes, w, total, by_error):
             right = total[c] - left[c]
             L, R, a, b = L + left[c], R + right, a + left[c] ** 2, b + right**2
             x, y = max(x, left[c]), max(y, right)
-        score = x + y if by_error else (a / L if L > 0.0 else 0.0) + (b / R if R > 0.0 else 0.0)
+        score = (
+            x + y
+            if by_error
+            else (a / L if L > 0.0 else 0.0) + (b / R if R > 0.0 else 0.0)
+        )
         if score > best + NEARLY:
             best, cut = score, g
     return best, cut
@@ -1253,7 +1488,8 @@ def _many_cut(order, ends, start, first, last, codes, w, total, by_error):
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #bfb3dabd
 @_jit
 def _best_stump(order, ends, first, codes, weight, n_classes, by_error):
-    """Feature and group of the best test on all features; -1 if no feature has two values."""
+    """Feature and group of the best test on all features; -1 if no feature has two
+    values."""
     n, total = len(codes), np.zeros(n_classes)
     w = np.empty((n, 2))
     for i in range(n):
@@ -1263,9 +1499,13 @@ def _best_stump(order, ends, first, codes, weight, n_classes, by_error):
     best, feature, group = -1.0, -1, -1
     for f in range(len(first) - 1):
         if n_classes == 2:
-            score, g = _two_cut(order, ends, f * n, first[f], first[f + 1], w, W, S, by_error)
+            score, g = _two_cut(
+                order, ends, f * n, first[f], first[f + 1], w, W, S, by_error
+            )
         else:
-            score, g = _many_cut(order, ends, f * n, first[f], first[f + 1], codes, w, total, by_error)
+            score, g = _many_cut(
+                order, ends, f * n, first[f], first[f + 1], codes, w, total, by_error
+            )
         if score > best + NEARLY:
             best, feature, group = score, f, g
     return feature, group
@@ -1280,7 +1520,9 @@ def _fill_leaves(values, threshold, codes, weight, n_classes):
         shares[leaf[i], codes[i]] += weight[i]
     total = shares.sum(axis=0)
     for side in range(2):
-        sums = shares[side] if shares[side].sum() > 0.0 else total  # an empty leaf says what its stump would
+        sums = (
+            shares[side] if shares[side].sum() > 0.0 else total
+        )  # an empty leaf says what its stump would
         shares[side] = sums / sums.sum()
     return leaf, shares
 
@@ -1290,24 +1532,46 @@ class _Stumps:
 
     def __init__(self, examples):
         columns = _SortedFeatures(examples.X)
-        self.X, self.codes, self.n_classes = columns.X, examples.codes, len(examples.classes)
+        self.X, self.codes, self.n_classes = (
+            columns.X,
+            examples.codes,
+            len(examples.classes),
+        )
         self.ends, self.first = _stump_groups(columns.X, columns.order, self.codes)
         self.order = columns.order.ravel()
 
     def best(self, weight, by_error):
-        """Feature and threshold of the best stump, the leaf of each example, and the leaves' class shares."""
-        args = self.order, self.ends, self.first, self.codes, weight, self.n_classes, by_error
+        """Feature and threshold of the best stump, the leaf of each example, and the
+        leaves' class shares."""
+        args = (
+            self.order,
+            self.ends,
+            self.first,
+            self.codes,
+            weight,
+            self.n_classes,
+            by_error,
+        )
         feature, group = _best_stump(*args)
         threshold = np.inf  # no feature has two values: everything goes to the left
         if feature >= 0:
-            low, high = (float(self.X[feature, self.order[self.ends[group] - k]]) for k in (1, 0))
+            low, high = (
+                float(self.X[feature, self.order[self.ends[group] - k]]) for k in (1, 0)
+            )
             threshold = _between(low, high)
         feature = max(feature, 0)
-        return feature, threshold, *_fill_leaves(self.X[feature], threshold, self.codes, weight, self.n_classes)
+        return (
+            feature,
+            threshold,
+            *_fill_leaves(
+                self.X[feature], threshold, self.codes, weight, self.n_classes
+            ),
+        )
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #724b8181
 def _weak_examples(estimator, X, y, sample_weight, **options):
-    """Checked inputs, labels, their classes and codes, and weights, without the examples of weight zero."""
+    """Checked inputs, labels, their classes and codes, and weights, without the
+    examples of weight zero."""
     X, y = validate_data(estimator, X, y, **options)
     check_classification_targets(y)
     y = column_or_1d(y, warn=True)
@@ -1315,8 +1579,18 @@ def _weak_examples(estimator, X, y, sample_weight, **options):
     kept = weight > 0
     classes, codes = np.unique(y[kept], return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"{type(estimator).__name__} needs two classes: y has one class only, {classes.tolist()}.")
-    return Bunch(X=X[kept], y=y[kept], classes=classes, codes=codes, weight=weight[kept] / weight.sum(), kept=kept)
+        raise ValueError(
+            f"{type(estimator).__name__} needs two classes: y has one class only, "
+            f"{classes.tolist()}."
+        )
+    return Bunch(
+        X=X[kept],
+        y=y[kept],
+        classes=classes,
+        codes=codes,
+        weight=weight[kept] / weight.sum(),
+        kept=kept,
+    )
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #d2d96706
 class DecisionStump(ClassifierMixin, BaseEstimator):
@@ -1325,15 +1599,17 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     criterion : {"gini", "error"}, default="gini"
-        What the test makes as small as it can be: the weighted Gini impurity of the two leaves, as in scikit-learn, or
-        the weighted error, as in Freund and Schapire's stumps.
+        What the test makes as small as it can be: the weighted Gini impurity of the two
+        leaves, as in scikit-learn, or the weighted error, as in Freund and Schapire's
+        stumps.
 
     Attributes
     ----------
     feature_ : int
         The feature that is tested.
     threshold_ : float
-        Examples whose feature is at most the threshold are in the left leaf; infinite if no feature has two values.
+        Examples whose feature is at most the threshold are in the left leaf; infinite
+        if no feature has two values.
     proba_ : ndarray of shape (2, n_classes)
         Shares of the classes in the left leaf and in the right leaf.
     classes_ : ndarray of shape (n_classes,)
@@ -1343,10 +1619,11 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Let a leaf have weight :math:`W_l` and a share :math:`p_{lk}` of class k. The criteria are
-    :math:`\sum_l W_l \sum_k p_{lk}(1 - p_{lk})` and :math:`\sum_l W_l (1 - \max_k p_{lk})`: eq-ada-gini and
-    eq-ada-stumperror. Of equal tests the first is taken. As in scikit-learn, inputs are in single precision. Derived in
-    the chapter :ref:`ch-adaboost`.
+    Let a leaf have weight :math:`W_l` and a share :math:`p_{lk}` of class k. The
+    criteria are :math:`\sum_l W_l \sum_k p_{lk}(1 - p_{lk})` and :math:`\sum_l W_l (1 -
+    \max_k p_{lk})`: eq-ada-gini and eq-ada-stumperror. Of equal tests the first is
+    taken. As in scikit-learn, inputs are in single precision. Derived in the chapter
+    :ref:`ch-adaboost`.
 
     Examples
     --------
@@ -1381,7 +1658,8 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there is one class only, if a weight is negative, or if the criterion is unknown.
+            If there is one class only, if a weight is negative, or if the criterion is
+            unknown.
         """
         examples = _weak_examples(self, X, y, sample_weight, dtype=np.float32)
         self.classes_ = examples.classes
@@ -1391,8 +1669,12 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
     def _fit_on(self, stumps, weight):
         """Find the best test on examples that are sorted; their leaves."""
         if self.criterion not in ("gini", "error"):
-            raise ValueError(f"criterion must be 'gini' or 'error': got {self.criterion!r}.")
-        self.feature_, self.threshold_, leaf, self.proba_ = stumps.best(weight, self.criterion == "error")
+            raise ValueError(
+                f"criterion must be 'gini' or 'error': got {self.criterion!r}."
+            )
+        self.feature_, self.threshold_, leaf, self.proba_ = stumps.best(
+            weight, self.criterion == "error"
+        )
         return leaf
 
     def predict_proba(self, X):
@@ -1437,7 +1719,8 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #a8f9517e
 @_jit
 def _sum_in_order(terms):
-    """Sum of some numbers, from the first to the last: the same on every processor, as that of a BLAS is not."""
+    """Sum of some numbers, from the first to the last: the same on every processor,
+    as that of a BLAS is not."""
     total = 0.0
     for k in range(len(terms)):
         total += terms[k]
@@ -1452,25 +1735,29 @@ def boost_step(weight, agreement, n_classes=2):
     weight : array-like of shape (n,)
         Weights of the examples; they add up to one.
     agreement : array-like of shape (n,)
-        :math:`u_i = y_i h_t(x_i)`: 1 where the hypothesis is right and -1 where it is wrong, or anything between for
-        a real-valued one; with K classes 1 and :math:`-1/(K-1)`.
+        :math:`u_i = y_i h_t(x_i)`: 1 where the hypothesis is right and -1 where it is
+        wrong, or anything between for a real-valued one; with K classes 1 and
+        :math:`-1/(K-1)`.
     n_classes : int, default=2
         Number of classes, K.
 
     Returns
     -------
     Bunch
-        With ``edge``, :math:`r_t = \sum_i w_i u_i`; ``alpha``; ``normalizer``, :math:`Z_t`; and ``weight``, those of
-        the next round. With an edge of 1 alpha is infinite, the normalizer zero, and the weights stay.
+        With ``edge``, :math:`r_t = \sum_i w_i u_i`; ``alpha``; ``normalizer``,
+        :math:`Z_t`; and ``weight``, those of the next round. With an edge of 1 alpha is
+        infinite, the normalizer zero, and the weights stay.
 
     Notes
     -----
     .. math:: \alpha_t = \tfrac12 \log\frac{1 + (K-1) r_t}{1 - r_t}, \quad
-        Z_t = \sum_i w_i e^{-c \alpha_t u_i}, \quad w_i \leftarrow w_i e^{-c \alpha_t u_i} / Z_t,
+        Z_t = \sum_i w_i e^{-c \alpha_t u_i}, \quad w_i \leftarrow w_i e^{-c \alpha_t
+        u_i} / Z_t,
 
-    with :math:`c = 2(K-1)/K`, which is 1 for two classes. These are eq-ada-alpha, eq-ada-z and eq-ada-weights for
-    :math:`u_i = \pm 1`, when :math:`r_t = 1 - 2\epsilon_t`; eq-ada-real for real-valued hypotheses; eq-ada-samme for
-    more classes. Derived in the chapter :ref:`ch-adaboost`.
+    with :math:`c = 2(K-1)/K`, which is 1 for two classes. These are eq-ada-alpha,
+    eq-ada-z and eq-ada-weights for :math:`u_i = \pm 1`, when :math:`r_t = 1 -
+    2\epsilon_t`; eq-ada-real for real-valued hypotheses; eq-ada-samme for more classes.
+    Derived in the chapter :ref:`ch-adaboost`.
 
     Examples
     --------
@@ -1479,16 +1766,23 @@ def boost_step(weight, agreement, n_classes=2):
     >>> step.weight.round(3).tolist()
     [0.167, 0.167, 0.167, 0.5]
     """
-    weight, agreement = np.asarray(weight, dtype=float), np.asarray(agreement, dtype=float)
+    weight, agreement = (
+        np.asarray(weight, dtype=float),
+        np.asarray(agreement, dtype=float),
+    )
     against = _sum_in_order(weight * (1.0 - agreement))
     in_favour = _sum_in_order(weight * (1.0 + (n_classes - 1) * agreement))
     edge = 1.0 - against
     if min(against, in_favour) <= 0.0:
-        return Bunch(edge=edge, alpha=np.copysign(np.inf, edge), normalizer=0.0, weight=weight)
+        return Bunch(
+            edge=edge, alpha=np.copysign(np.inf, edge), normalizer=0.0, weight=weight
+        )
     alpha = 0.5 * np.log(in_favour / against)
     weight = weight * np.exp(-2.0 * (n_classes - 1) / n_classes * alpha * agreement)
     normalizer = _sum_in_order(weight)
-    return Bunch(edge=edge, alpha=alpha, normalizer=normalizer, weight=weight / normalizer)
+    return Bunch(
+        edge=edge, alpha=alpha, normalizer=normalizer, weight=weight / normalizer
+    )
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #e8068428
 class _AnyLearner:
@@ -1498,16 +1792,30 @@ class _AnyLearner:
         name = type(estimator).__name__
         if not resample and not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
-                f"The weak learner {name} takes no sample weights: its fit has no parameter 'sample_weight'. Take one "
-                "that does, or set resample=True, which draws examples by their weights and hands over those."
+                f"The weak learner {name} takes no sample weights: its fit has no "
+                f"parameter 'sample_weight'. Take one "
+                "that does, or set resample=True, which draws examples by their "
+                "weights and hands over those."
             )
         if form == "real" and not hasattr(estimator, "predict_proba"):
-            raise ValueError(f"form='real' needs a weak learner with predict_proba: {name} has none.")
-        self.estimator, self.examples, self.form, self.resample = estimator, examples, form, resample
-        self.data = _SortedFeatures(examples.X) if hasattr(estimator, "_fit_sorted") else examples.X
+            raise ValueError(
+                f"form='real' needs a weak learner with predict_proba: {name} has none."
+            )
+        self.estimator, self.examples, self.form, self.resample = (
+            estimator,
+            examples,
+            form,
+            resample,
+        )
+        self.data = (
+            _SortedFeatures(examples.X)
+            if hasattr(estimator, "_fit_sorted")
+            else examples.X
+        )
 
     def hypothesis(self, weight, rng):
-        """A trained copy of the weak learner, and what it says of the training examples."""
+        """A trained copy of the weak learner, and what it says of the training
+        examples."""
         X, codes, drawn = self.examples.X, self.examples.codes, None
         if self.resample:
             for _ in range(100):  # a sample of one class is drawn again
@@ -1515,7 +1823,15 @@ class _AnyLearner:
                 if (codes[drawn] != codes[drawn[0]]).any():
                     break
             weight = np.bincount(drawn, minlength=len(weight)).astype(float)
-        h = _member(self.estimator, self.data, codes, len(self.examples.classes), weight, drawn, rng.randint(_SEEDS))
+        h = _member(
+            self.estimator,
+            self.data,
+            codes,
+            len(self.examples.classes),
+            weight,
+            drawn,
+            rng.randint(_SEEDS),
+        )
         return h, _answers(h, X, self.form)
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #99860946
@@ -1529,9 +1845,16 @@ class _StumpLearner:
     def hypothesis(self, weight, rng):
         """A stump, and what it says of the training examples."""
         h = DecisionStump(**self.params)
-        h.classes_, h.n_features_in_ = np.arange(self.stumps.n_classes), len(self.stumps.X)
+        h.classes_, h.n_features_in_ = (
+            np.arange(self.stumps.n_classes),
+            len(self.stumps.X),
+        )
         leaf = h._fit_on(self.stumps, weight)
-        return h, (first_largest(h.proba_) if self.form == "discrete" else h.proba_[:, 1] - h.proba_[:, 0])[leaf]
+        return h, (
+            first_largest(h.proba_)
+            if self.form == "discrete"
+            else h.proba_[:, 1] - h.proba_[:, 0]
+        )[leaf]
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #ecf6f867
 def _answers(h, X, form):
@@ -1544,7 +1867,8 @@ def _answers(h, X, form):
 
 
 def _agreement(answers, codes, n_classes, form):
-    """How far a hypothesis agrees with each label: from 1, through 0 for chance, to -1 / (n_classes - 1)."""
+    """How far a hypothesis agrees with each label: from 1, through 0 for chance, to
+    -1 / (n_classes - 1)."""
     if form == "real":
         return np.where(codes == 1, answers, -answers)
     return np.where(answers == codes, 1.0, -1.0 / (n_classes - 1))
@@ -1585,8 +1909,8 @@ class _Hypotheses(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (T, m)
-            Codes of the classes, which are their places in ``classes_``; with ``form="real"`` numbers from -1, for the
-            first class, to 1, for the second.
+            Codes of the classes, which are their places in ``classes_``; with
+            ``form="real"`` numbers from -1, for the first class, to 1, for the second.
         """
         X = self._checked(X)
         return np.array([_answers(h, X, self.form) for h in self.estimators_])
@@ -1602,14 +1926,21 @@ class _Hypotheses(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (m, n_classes)
-            For each class the alphas of the hypotheses that say so, divided by the sum of all alphas. With
-            ``form="real"`` an answer h gives (1 + h) / 2 of its alpha to the second class.
+            For each class the alphas of the hypotheses that say so, divided by the sum
+            of all alphas. With ``form="real"`` an answer h gives (1 + h) / 2 of its
+            alpha to the second class.
         """
         answers = self.hypotheses(X)
         if self.form == "real":
             second = self.alphas_ @ (1.0 + answers) / (2.0 * self.alphas_.sum())
             return np.column_stack([1.0 - second, second])
-        return np.stack([self.alphas_ @ (answers == k) for k in range(len(self.classes_))], axis=1) / self.alphas_.sum()
+        return (
+            np.stack(
+                [self.alphas_ @ (answers == k) for k in range(len(self.classes_))],
+                axis=1,
+            )
+            / self.alphas_.sum()
+        )
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #41e43478
 class _WeightedVote(_Hypotheses):
@@ -1626,7 +1957,8 @@ class _WeightedVote(_Hypotheses):
         Yields
         ------
         ndarray of shape (m,) or (m, n_classes)
-            As :meth:`decision_function`, for the first hypothesis, the first two, and so on.
+            As :meth:`decision_function`, for the first hypothesis, the first two, and
+            so on.
         """
         X, n_classes, total = self._checked(X), len(self.classes_), 0.0
         for alpha, h in zip(self.alphas_, self.estimators_):
@@ -1649,8 +1981,8 @@ class _WeightedVote(_Hypotheses):
         Returns
         -------
         ndarray of shape (m,) or (m, n_classes)
-            With two classes :math:`\sum_t \alpha_t h_t(x)` (eq-ada-vote), positive for the second; with more, the sum
-            of the alphas for each class.
+            With two classes :math:`\sum_t \alpha_t h_t(x)` (eq-ada-vote), positive for
+            the second; with more, the sum of the alphas for each class.
         """
         return deque(self.staged_decision_function(X), maxlen=1)[0]
 
@@ -1702,23 +2034,38 @@ class _WeightedVote(_Hypotheses):
         Returns
         -------
         ndarray of shape (m, n_classes)
-            Proportional to :math:`\exp(2 \sum_t \alpha_t 1[h_t(x) = k])`, eq-ada-proba. They are far too sure of
-            themselves once the training error is zero.
+            Proportional to :math:`\exp(2 \sum_t \alpha_t 1[h_t(x) = k])`, eq-ada-proba.
+            They are far too sure of themselves once the training error is zero.
         """
         decision = self.decision_function(X)
-        return softmax(np.column_stack([-decision, decision]) if decision.ndim == 1 else 2.0 * decision, axis=1)
+        return softmax(
+            np.column_stack([-decision, decision])
+            if decision.ndim == 1
+            else 2.0 * decision,
+            axis=1,
+        )
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #77ea4f05
 def _stop_at_chance(model, t, error, edge):
-    """Why boosting stops at a hypothesis that is no better than chance: an error if it is the first."""
+    """Why boosting stops at a hypothesis that is no better than chance: an error if
+    it is the first."""
     if model.form == "real":
         found = f"edge {edge:.3g}, chance is 0"
     else:
-        found = f"weighted error {error:.3g}, chance is {1 - 1 / len(model.classes_):.3g}"
+        found = (
+            f"weighted error {error:.3g}, chance is {1 - 1 / len(model.classes_):.3g}"
+        )
     what = f"The hypothesis of round {t} is no better than chance ({found})"
     if t == 1:
-        raise ValueError(f"{what}: the weak learner {type(model._weak_learner()).__name__} leaves nothing to boost.")
-    warnings.warn(f"Boosting stops after {t - 1} rounds. {what}: it is dropped.", ConvergenceWarning, stacklevel=4)
+        raise ValueError(
+            f"{what}: the weak learner {type(model._weak_learner()).__name__} "
+            f"leaves nothing to boost."
+        )
+    warnings.warn(
+        f"Boosting stops after {t - 1} rounds. {what}: it is dropped.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
     return f"{what}: it is dropped."
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #359e5ed7
@@ -1733,18 +2080,26 @@ class _AdaRounds(_WeightedVote):
 
     def _boost(self, learner, examples):
         """The rounds; the weights after the last one."""
-        rng, n_classes, weight = check_random_state(self.random_state), len(self.classes_), examples.weight
+        rng, n_classes, weight = (
+            check_random_state(self.random_state),
+            len(self.classes_),
+            examples.weight,
+        )
         self.estimators_, self.stopped_, rounds = [], None, []
         while self.stopped_ is None and len(rounds) < self.n_estimators:
             t, (h, answers) = len(rounds) + 1, learner.hypothesis(weight, rng)
             agreement = _agreement(answers, examples.codes, n_classes, self.form)
-            error, step = weight[agreement <= 0].sum(), boost_step(weight, agreement, n_classes)
+            error, step = (
+                weight[agreement <= 0].sum(),
+                boost_step(weight, agreement, n_classes),
+            )
             if step.edge <= 1e-10:
                 self.stopped_ = _stop_at_chance(self, t, error, step.edge)
                 break
             if step.alpha == np.inf:
                 self.stopped_ = (
-                    f"The hypothesis of round {t} makes no error on the training examples: it decides alone."
+                    f"The hypothesis of round {t} makes no error on the "
+                    f"training examples: it decides alone."
                 )
                 step.alpha = 1.0 + sum(alpha for alpha, *_ in rounds)
             self.estimators_.append(h)
@@ -1755,37 +2110,43 @@ class _AdaRounds(_WeightedVote):
 
 # %% ../nbs/05_ensembles_1_adaboost.ipynb #bfd8deeb
 class AdaBoost(_AdaRounds):
-    r"""AdaBoost: hypotheses that vote, each made for the examples that those before it got wrong.
+    r"""AdaBoost: hypotheses that vote, each made for the examples that those before it
+    got wrong.
 
     Parameters
     ----------
     estimator : classifier, optional
-        The weak learner, by default a :class:`DecisionStump`. Its ``fit`` must take ``sample_weight``, unless
-        ``resample`` is set. Stumps and :class:`RandomizedTreeClassifier` sort the examples once for all rounds.
+        The weak learner, by default a :class:`DecisionStump`. Its ``fit`` must take
+        ``sample_weight``, unless ``resample`` is set. Stumps and
+        :class:`RandomizedTreeClassifier` sort the examples once for all rounds.
     n_estimators : int, default=200
         Number of rounds, T.
     form : {"discrete", "real"}, default="discrete"
-        Whether a hypothesis answers with a class, or, with two classes, with a number from -1 to 1: the difference of
-        its two ``predict_proba``.
+        Whether a hypothesis answers with a class, or, with two classes, with a number
+        from -1 to 1: the difference of its two ``predict_proba``.
     resample : bool, default=False
-        Whether the weak learner is given examples drawn with replacement by their weights in place of the weights.
+        Whether the weak learner is given examples drawn with replacement by their
+        weights in place of the weights.
     random_state : int, RandomState instance or None, default=None
         For weak learners that have a ``random_state``, and for ``resample``.
 
     Attributes
     ----------
     estimators_ : list of classifiers
-        The hypotheses, T of them at most. Their classes are codes, places in ``classes_``.
+        The hypotheses, T of them at most. Their classes are codes, places in
+        ``classes_``.
     alphas_ : ndarray of shape (T,)
         Their weights in the vote. scikit-learn's are twice as large.
     errors_ : ndarray of shape (T,)
-        Their weighted errors, :math:`\epsilon_t`, each with the weights it was made for.
+        Their weighted errors, :math:`\epsilon_t`, each with the weights it was made
+        for.
     edges_ : ndarray of shape (T,)
         Their edges over chance, :math:`r_t`.
     normalizers_ : ndarray of shape (T,)
         The :math:`Z_t`.
     weights_ : ndarray of shape (n,)
-        Weights of the examples after the last round; zero for an example of sample weight zero.
+        Weights of the examples after the last round; zero for an example of sample
+        weight zero.
     stopped_ : str or None
         Why there are fewer than ``n_estimators`` hypotheses.
     classes_ : ndarray of shape (n_classes,)
@@ -1796,16 +2157,19 @@ class AdaBoost(_AdaRounds):
     Warns
     -----
     ConvergenceWarning
-        If a hypothesis after the first is no better than chance: it is dropped, and boosting stops.
+        If a hypothesis after the first is no better than chance: it is dropped, and
+        boosting stops.
 
     Notes
     -----
-    The vote is :math:`H(x) = \operatorname{sign} \sum_t \alpha_t h_t(x)`, eq-ada-vote, and round by round it makes
-    :math:`\sum_i w_i \exp(-y_i \sum_t \alpha_t h_t(x_i)) = \prod_t Z_t` smaller, a bound on the training error:
-    eq-ada-bound. A round is :func:`boost_step`. With more than two classes it is SAMME, whose alphas have an additional
-    :math:`\frac12 \log(K - 1)`, zero for two classes: eq-ada-samme. A hypothesis that makes no error has an infinite
-    weight. It decides alone, and boosting stops; so that sums stay finite, its ``alphas_`` is one more than all
-    those before it together. Derived in the chapter :ref:`ch-adaboost`.
+    The vote is :math:`H(x) = \operatorname{sign} \sum_t \alpha_t h_t(x)`, eq-ada-vote,
+    and round by round it makes :math:`\sum_i w_i \exp(-y_i \sum_t \alpha_t h_t(x_i)) =
+    \prod_t Z_t` smaller, a bound on the training error: eq-ada-bound. A round is
+    :func:`boost_step`. With more than two classes it is SAMME, whose alphas have an
+    additional :math:`\frac12 \log(K - 1)`, zero for two classes: eq-ada-samme. A
+    hypothesis that makes no error has an infinite weight. It decides alone, and
+    boosting stops; so that sums stay finite, its ``alphas_`` is one more than all those
+    before it together. Derived in the chapter :ref:`ch-adaboost`.
 
     Examples
     --------
@@ -1817,7 +2181,15 @@ class AdaBoost(_AdaRounds):
     (1.0, True)
     """
 
-    def __init__(self, estimator=None, n_estimators=200, form="discrete", *, resample=False, random_state=None):
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=200,
+        form="discrete",
+        *,
+        resample=False,
+        random_state=None,
+    ):
         self.estimator, self.n_estimators, self.form = estimator, n_estimators, form
         self.resample, self.random_state = resample, random_state
 
@@ -1841,9 +2213,9 @@ class AdaBoost(_AdaRounds):
         Raises
         ------
         ValueError
-            If there is one class only; if there are more than two with ``form="real"``; if a weight is negative; if
-            the weak learner takes no sample weights; if its first hypothesis is no better than chance; if a parameter
-            has a wrong value.
+            If there is one class only; if there are more than two with ``form="real"``;
+            if a weight is negative; if the weak learner takes no sample weights; if its
+            first hypothesis is no better than chance; if a parameter has a wrong value.
         """
         _whole_number("n_estimators", self.n_estimators, 1)
         if self.form not in ("discrete", "real"):
@@ -1852,7 +2224,8 @@ class AdaBoost(_AdaRounds):
         self.classes_ = examples.classes
         if self.form == "real" and len(self.classes_) > 2:
             raise ValueError(
-                f"form='real' and {len(self.classes_)} classes in y: take form='discrete'. "
+                f"form='real' and {len(self.classes_)} classes in y: take "
+                f"form='discrete'. "
                 "Only binary classification is supported."
             )
         self.weights_ = np.zeros(len(examples.kept))
@@ -1861,8 +2234,14 @@ class AdaBoost(_AdaRounds):
 
     def __sklearn_tags__(self):
         """Tags of the weak learner's inputs; two classes only with ``form="real"``."""
-        tags, inputs = super().__sklearn_tags__(), get_tags(self._weak_learner()).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inputs.sparse, inputs.allow_nan
+        tags, inputs = (
+            super().__sklearn_tags__(),
+            get_tags(self._weak_learner()).input_tags,
+        )
+        tags.input_tags.sparse, tags.input_tags.allow_nan = (
+            inputs.sparse,
+            inputs.allow_nan,
+        )
         tags.classifier_tags.multi_class = self.form != "real"
         return tags
 
@@ -1873,41 +2252,55 @@ from sklearn.utils.validation import check_is_fitted
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #afec00d4
 def _check_hypotheses(hypotheses, y):
-    "Votes as an array (T, n) and labels (n,), as class codes; reals in [-1, 1] and signs if the votes are floats."
+    """Votes as an array (T, n) and labels (n,), as class codes; reals in [-1, 1] and
+    signs if the votes are floats."""
     H, y = np.asarray(hypotheses), np.asarray(y)
     if H.ndim != 2 or y.ndim != 1 or H.shape[1] != len(y) or H.size == 0:
-        raise ValueError(f"hypotheses must be of shape (T, n), y of shape (n,): got {H.shape} and {y.shape}.")
+        raise ValueError(
+            f"hypotheses must be of shape (T, n), y of shape (n,): got {H.shape} "
+            f"and {y.shape}."
+        )
     if H.dtype.kind == "f":
         if not (np.abs(H) <= 1.0).all() or not np.isin(y, [-1, 1]).all():
-            raise ValueError("Real-valued votes must lie in [-1, 1], and their labels be -1 or 1.")
+            raise ValueError(
+                "Real-valued votes must lie in [-1, 1], and their labels be -1 or 1."
+            )
         return H, y, None
     if (H.dtype.kind in "OSU") != (y.dtype.kind in "OSU"):
-        raise ValueError(f"hypotheses and y must be labels of one kind: got {H.dtype} and {y.dtype}.")
+        raise ValueError(
+            f"hypotheses and y must be labels of one kind: got {H.dtype} and {y.dtype}."
+        )
     labels, codes = np.unique(np.concatenate([H.ravel(), y]), return_inverse=True)
     return codes[: H.size].reshape(H.shape), codes[H.size :], len(labels)
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #746fc609
 def _leads(H, y, n_classes):
-    "For each of the wrong classes, how much more a hypothesis gives to the right one: arrays of shape (T, n)."
+    """For each of the wrong classes, how much more a hypothesis gives to the right
+    one: arrays of shape (T, n)."""
     if n_classes is None:
         yield H * y
         return
     right = (H == y).astype(float)
-    for shift in range(1, max(n_classes, 2)):  # with a single class there is a wrong one that nobody votes for
+    for shift in range(
+        1, max(n_classes, 2)
+    ):  # with a single class there is a wrong one that nobody votes for
         yield right - (H == (y + shift) % max(n_classes, 2))
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #3e5e31cd
 def vote_margins(hypotheses, y, weights=None):
-    r"""Margin of each example in a vote: the share of its own class minus the largest share of another one.
+    r"""Margin of each example in a vote: the share of its own class minus the largest
+    share of another one.
 
     Parameters
     ----------
     hypotheses : array-like of shape (n_hypotheses, n)
-        What each hypothesis predicts: labels of any kind but floats; or floats, votes in [-1, 1].
+        What each hypothesis predicts: labels of any kind but floats; or floats, votes
+        in [-1, 1].
     y : array-like of shape (n,)
         The labels; -1 and 1 for votes in [-1, 1].
     weights : array-like of shape (n_hypotheses,), optional
-        Weight of each vote, not negative; all equal by default. Only their proportions count.
+        Weight of each vote, not negative; all equal by default. Only their proportions
+        count.
 
     Returns
     -------
@@ -1917,12 +2310,13 @@ def vote_margins(hypotheses, y, weights=None):
     Raises
     ------
     ValueError
-        If shapes do not fit, a weight is negative or none is positive, or votes are not in [-1, 1].
+        If shapes do not fit, a weight is negative or none is positive, or votes are not
+        in [-1, 1].
 
     Notes
     -----
-    For labels -1 and 1 it is :math:`y_i \bar f(x_i)` of eq-margin-def, otherwise eq-margin-classes. Derived in the
-    chapter :ref:`ch-margins`.
+    For labels -1 and 1 it is :math:`y_i \bar f(x_i)` of eq-margin-def, otherwise
+    eq-margin-classes. Derived in the chapter :ref:`ch-margins`.
 
     Examples
     --------
@@ -1932,18 +2326,30 @@ def vote_margins(hypotheses, y, weights=None):
     """
     H, y, n_classes = _check_hypotheses(hypotheses, y)
     weights = np.ones(len(H)) if weights is None else np.asarray(weights, dtype=float)
-    if weights.shape != (len(H),) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
-        raise ValueError(f"weights must be {len(H)} numbers, none negative and one positive: got {weights}.")
-    return np.min([weights @ lead for lead in _leads(H, y, n_classes)], axis=0) / weights.sum()
+    if (
+        weights.shape != (len(H),)
+        or not (weights >= 0).all()
+        or not 0 < weights.sum() < np.inf
+    ):
+        raise ValueError(
+            f"weights must be {len(H)} numbers, none negative and one positive: got "
+            f"{weights}."
+        )
+    return (
+        np.min([weights @ lead for lead in _leads(H, y, n_classes)], axis=0)
+        / weights.sum()
+    )
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #2503e4d2
 def margins(ensemble, X, y):
-    """Margins of examples in a fitted ensemble, :class:`AdaBoost` and :class:`Bagging` alike.
+    """Margins of examples in a fitted ensemble, :class:`AdaBoost` and :class:`Bagging`
+    alike.
 
     Parameters
     ----------
     ensemble : estimator
-        Fitted, with ``hypotheses(X)`` and ``classes_``; its votes have the weights ``alphas_``, if it has any.
+        Fitted, with ``hypotheses(X)`` and ``classes_``; its votes have the weights
+        ``alphas_``, if it has any.
     X : array-like of shape (n, p)
         The examples.
     y : array-like of shape (n,)
@@ -1974,7 +2380,8 @@ def margins(ensemble, X, y):
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #c16cb6bc
 def boosting_margin_bound(alphas, normalizers, theta=0.0):
-    r"""Bound on the share of training examples whose margin in AdaBoost is at most theta.
+    r"""Bound on the share of training examples whose margin in AdaBoost is at most
+    theta.
 
     Parameters
     ----------
@@ -2000,13 +2407,19 @@ def boosting_margin_bound(alphas, normalizers, theta=0.0):
     >>> float(boosting_margin_bound([0.5, 0.5], [0.5, 0.5]))
     0.25
     """
-    alphas, normalizers = np.asarray(alphas, dtype=float), np.asarray(normalizers, dtype=float)
+    alphas, normalizers = (
+        np.asarray(alphas, dtype=float),
+        np.asarray(normalizers, dtype=float),
+    )
     with np.errstate(divide="ignore"):  # a hypothesis without errors has no Z
-        return np.exp(np.asarray(theta, dtype=float) * alphas.sum() + np.log(normalizers).sum())
+        return np.exp(
+            np.asarray(theta, dtype=float) * alphas.sum() + np.log(normalizers).sum()
+        )
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #b1a2c0f6
 def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
-    r"""What the margin bound adds to the share of training margins up to theta, to bound the true error of any vote.
+    r"""What the margin bound adds to the share of training margins up to theta, to
+    bound the true error of any vote.
 
     Parameters
     ----------
@@ -2017,12 +2430,14 @@ def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
     n_hypotheses : float
         Size of the class that the hypotheses of the vote are from (not of the vote).
     delta : float, default=0.05
-        Probability of samples for which the bound may be wrong for some vote or some theta.
+        Probability of samples for which the bound may be wrong for some vote or some
+        theta.
 
     Returns
     -------
     float or ndarray
-        The smallest excess of eq-margin-bound over a grid of sizes of the small vote, of the shape of theta.
+        The smallest excess of eq-margin-bound over a grid of sizes of the small vote,
+        of the shape of theta.
 
     Raises
     ------
@@ -2031,7 +2446,8 @@ def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
 
     Notes
     -----
-    With probability :math:`1 - \delta` over samples, for all votes f of hypotheses of a finite class C and all theta,
+    With probability :math:`1 - \delta` over samples, for all votes f of hypotheses of a
+    finite class C and all theta,
 
     .. math:: P[y \bar f(x) \le 0] \le P_S[y \bar f(x) \le \theta] + \min_s \Bigl\{ 2 e^{-s \theta^2 / 8}
         + \sqrt{\frac{1}{2n} \ln \frac{s (s+1)^2 |C|^s}{\delta}} \Bigr\} .
@@ -2045,16 +2461,29 @@ def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
     True
     """
     theta = np.asarray(theta, dtype=float)
-    if not (theta > 0).all() or not 0 < delta < 1 or not n_examples >= 1 or not n_hypotheses >= 1:
-        raise ValueError("theta must be positive, delta between 0 and 1, and both sizes at least 1.")
+    if (
+        not (theta > 0).all()
+        or not 0 < delta < 1
+        or not n_examples >= 1
+        or not n_hypotheses >= 1
+    ):
+        raise ValueError(
+            "theta must be positive, delta between 0 and 1, and both sizes at least 1."
+        )
     size = np.unique(np.geomspace(1, 1e9, 5000).round())  # of the small vote
-    capacity = np.log(size) + 2 * np.log(size + 1) + size * np.log(n_hypotheses) - np.log(delta)
+    capacity = (
+        np.log(size)
+        + 2 * np.log(size + 1)
+        + size * np.log(n_hypotheses)
+        - np.log(delta)
+    )
     drawn = 2 * np.exp(-size * np.square(theta)[..., None] / 8)
     return (drawn + np.sqrt(capacity / (2 * n_examples))).min(axis=-1)
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #94a35924
 def max_margin_weights(hypotheses, y):
-    r"""Weights of a vote that make its smallest margin as large as possible, by linear programming.
+    r"""Weights of a vote that make its smallest margin as large as possible, by linear
+    programming.
 
     Parameters
     ----------
@@ -2066,9 +2495,10 @@ def max_margin_weights(hypotheses, y):
     Returns
     -------
     Bunch
-        ``weights`` (n_hypotheses,), not negative, with sum 1; ``margin``, the smallest margin under them;
-        ``examples`` (n,), the hardest distribution on the examples; ``edge``, the largest advantage of a hypothesis
-        under it, which no margin exceeds: ``edge`` minus ``margin`` certifies the solution.
+        ``weights`` (n_hypotheses,), not negative, with sum 1; ``margin``, the smallest
+        margin under them; ``examples`` (n,), the hardest distribution on the examples;
+        ``edge``, the largest advantage of a hypothesis under it, which no margin
+        exceeds: ``edge`` minus ``margin`` certifies the solution.
 
     Raises
     ------
@@ -2077,8 +2507,9 @@ def max_margin_weights(hypotheses, y):
 
     Notes
     -----
-    Solved by cvxpy with HiGHS: eq-margin-primal and eq-margin-dual, equal by von Neumann's theorem. With more than two
-    classes the adversary also chooses the wrong class; ``examples`` are the sums over these. Derived in the chapter
+    Solved by cvxpy with HiGHS: eq-margin-primal and eq-margin-dual, equal by von
+    Neumann's theorem. With more than two classes the adversary also chooses the wrong
+    class; ``examples`` are the sums over these. Derived in the chapter
     :ref:`ch-margins`.
 
     Examples
@@ -2094,13 +2525,21 @@ def max_margin_weights(hypotheses, y):
     weights, margin = cp.Variable(len(leads), nonneg=True), cp.Variable()
     lead = leads.T @ weights >= margin
     cp.Problem(cp.Maximize(margin), [lead, cp.sum(weights) == 1]).solve(solver="SCIPY")
-    weights, hardest = (np.maximum(v, 0.0) / np.maximum(v, 0.0).sum() for v in (weights.value, lead.dual_value))
-    found = Bunch(weights=weights, margin=float((weights @ leads).min()), edge=float((leads @ hardest).max()))
+    weights, hardest = (
+        np.maximum(v, 0.0) / np.maximum(v, 0.0).sum()
+        for v in (weights.value, lead.dual_value)
+    )
+    found = Bunch(
+        weights=weights,
+        margin=float((weights @ leads).min()),
+        edge=float((leads @ hardest).max()),
+    )
     return Bunch(**found, examples=hardest.reshape(-1, len(y)).sum(axis=0))
 
 # %% ../nbs/05_ensembles_2_margins.ipynb #7c0bce21
 def kappa_error(hypotheses, y):
-    r"""Agreement and mean error of every pair of hypotheses: the points of a kappa-error diagram.
+    r"""Agreement and mean error of every pair of hypotheses: the points of a
+    kappa-error diagram.
 
     Parameters
     ----------
@@ -2112,8 +2551,9 @@ def kappa_error(hypotheses, y):
     Returns
     -------
     Bunch
-        ``kappa`` (n_pairs,), 1 for equal predictions, 0 for agreement as by chance; ``error`` (n_pairs,), mean of the
-        two errors; ``pairs`` (n_pairs, 2), which hypotheses; ``errors`` (n_hypotheses,), their errors.
+        ``kappa`` (n_pairs,), 1 for equal predictions, 0 for agreement as by chance;
+        ``error`` (n_pairs,), mean of the two errors; ``pairs`` (n_pairs, 2), which
+        hypotheses; ``errors`` (n_hypotheses,), their errors.
 
     Raises
     ------
@@ -2122,8 +2562,8 @@ def kappa_error(hypotheses, y):
 
     Notes
     -----
-    Kappa is eq-margin-kappa. Two hypotheses that predict one and the same class everywhere have kappa 1. Derived in
-    the chapter :ref:`ch-margins`.
+    Kappa is eq-margin-kappa. Two hypotheses that predict one and the same class
+    everywhere have kappa 1. Derived in the chapter :ref:`ch-margins`.
 
     Examples
     --------
@@ -2141,10 +2581,18 @@ def kappa_error(hypotheses, y):
         agree += chosen @ chosen.T / len(y)
         chance += np.outer(chosen.mean(axis=1), chosen.mean(axis=1))
     first, second = np.triu_indices(len(H), 1)
-    agree, chance, errors = agree[first, second], chance[first, second], (H != y).mean(axis=1)
-    kappa = np.divide(agree - chance, 1 - chance, out=np.ones(len(agree)), where=chance < 1)
+    agree, chance, errors = (
+        agree[first, second],
+        chance[first, second],
+        (H != y).mean(axis=1),
+    )
+    kappa = np.divide(
+        agree - chance, 1 - chance, out=np.ones(len(agree)), where=chance < 1
+    )
     error = (errors[first] + errors[second]) / 2
-    return Bunch(kappa=kappa, error=error, pairs=np.column_stack([first, second]), errors=errors)
+    return Bunch(
+        kappa=kappa, error=error, pairs=np.column_stack([first, second]), errors=errors
+    )
 
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #d69bf246
 import numbers
@@ -2163,7 +2611,8 @@ from .trees import Tree, _importances, _leaves, _pruned, _TreeModel, _whole_numb
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #4d287c01
 @njit(cache=True, nogil=True)
 def _leaf_means(rows, leaf, share, n_leaves):
-    "Mean row of each leaf; `share` is the part of each example in the mean of its leaf."
+    """Mean row of each leaf; `share` is the part of each example in the mean of its
+    leaf."""
     means = np.zeros((n_leaves, rows.shape[1]))
     for i in range(rows.shape[0]):
         if share[i] > 0:
@@ -2184,7 +2633,8 @@ def _subtract_rows(rows, means, leaf, rate):
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #c518e394
 @njit(cache=True, nogil=True)
 def _subtract_gram(G, means, columns, products, leaf, rate):
-    "The same step for a Gram matrix, `G - rate (T + T') + rate^2 D` (eq-kboost-gram); `columns` is `means` transposed."
+    """The same step for a Gram matrix, `G - rate (T + T') + rate^2 D`
+    (eq-kboost-gram); `columns` is `means` transposed."""
     across = np.empty(means.shape[0])
     for i in range(G.shape[0]):
         row, mean, column, product = G[i], means[leaf[i]], columns[i], products[leaf[i]]
@@ -2195,15 +2645,19 @@ def _subtract_gram(G, means, columns, products, leaf, rate):
 
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #b17b1121
 class _Residuals:
-    "The residuals of all examples, in the form that the grower reads: rows of a factor, or a Gram matrix."
+    """The residuals of all examples, in the form that the grower reads: rows of a
+    factor, or a Gram matrix."""
 
     def __init__(self, grower):
         self.grower, self.by_gram = grower, grower.phi is None
-        self.table = np.array(grower.gram, dtype=np.float64) if self.by_gram else grower.phi
+        self.table = (
+            np.array(grower.gram, dtype=np.float64) if self.by_gram else grower.phi
+        )
         self.negligible = (1e-14 if self.by_gram else 1e-28) * grower.diagonal.mean()
 
     def step(self, leaf, share, rate, n_leaves):
-        "Take from each residual `rate` times the mean residual of its leaf, and tell the grower."
+        """Take from each residual `rate` times the mean residual of its leaf, and
+        tell the grower."""
         means = _leaf_means(self.table, leaf, share, n_leaves)
         if self.by_gram:
             columns = np.ascontiguousarray(means.T)
@@ -2222,7 +2676,8 @@ class _Residuals:
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #3349fa23
 @njit(cache=True, nogil=True)
 def _step_back(V, leaf, share, reached, rate, n_leaves):
-    "One step of the weights, a column a query, from a later tree to an earlier one (eq-kboost-back)."
+    """One step of the weights, a column a query, from a later tree to an earlier one
+    (eq-kboost-back)."""
     owed = np.zeros((n_leaves, V.shape[1]))
     for i in range(V.shape[0]):
         v, due = V[i], owed[leaf[i]]
@@ -2238,7 +2693,8 @@ def _step_back(V, leaf, share, reached, rate, n_leaves):
 
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #fff30904
 class _Round(NamedTuple):
-    "A boosted tree, and the leaf that each training example falls into, whether the tree has seen it or not."
+    """A boosted tree, and the leaf that each training example falls into, whether
+    the tree has seen it or not."""
 
     tree: Tree
     leaf: np.ndarray
@@ -2249,7 +2705,8 @@ class _Round(NamedTuple):
         return int((self.tree.feature < 0).sum())
 
     def share(self):
-        "The part of each training example in the mean of its leaf; 0 if the tree has not seen it."
+        """The part of each training example in the mean of its leaf; 0 if the tree
+        has not seen it."""
         tree, seen = self.tree, np.zeros(len(self.leaf))
         seen[tree.samples] = tree.weight[tree.samples]
         return seen / np.bincount(self.leaf, weights=seen)[self.leaf]
@@ -2282,7 +2739,9 @@ class _Boosted(_TreeModel):
         """
         X = self._check_X(X)
         nodes = [_reached(tree, X)[0] for tree in self.trees_]
-        return np.stack(nodes, axis=1) if nodes else np.empty((len(X), 0), dtype=np.int64)
+        return (
+            np.stack(nodes, axis=1) if nodes else np.empty((len(X), 0), dtype=np.int64)
+        )
 
     def weights(self, X):
         r"""Weights of the training outputs in the prediction.
@@ -2299,8 +2758,8 @@ class _Boosted(_TreeModel):
 
         Notes
         -----
-        eq-kboost-back: from the last tree to the first, :math:`O(n)` operations a tree and a query. Derived in
-        :ref:`ch-kernel-boosting`.
+        eq-kboost-back: from the last tree to the first, :math:`O(n)` operations a tree
+        and a query. Derived in :ref:`ch-kernel-boosting`.
         """
         X = self._check_X(X)
         W = np.empty((len(X), self._n_outputs_given))
@@ -2308,7 +2767,14 @@ class _Boosted(_TreeModel):
             V = np.zeros((W.shape[1], len(X[rows])))
             for each in reversed(self._rounds):
                 reached = _reached(each.tree, X[rows])[1]
-                _step_back(V, each.leaf, each.share(), reached, self.learning_rate, each.n_leaves)
+                _step_back(
+                    V,
+                    each.leaf,
+                    each.share(),
+                    reached,
+                    self.learning_rate,
+                    each.n_leaves,
+                )
             W[rows] = (V + self._prior[:, None] * (1.0 - V.sum(axis=0))).T
         return W
 
@@ -2327,15 +2793,19 @@ class _Staged(_Boosted):
         Yields
         ------
         ndarray of shape (q, n)
-            The weights after one tree, after two, and so on; the last are those of :meth:`weights`.
+            The weights after one tree, after two, and so on; the last are those of
+            :meth:`weights`.
 
         Notes
         -----
-        eq-kboost-forward: :math:`O(n^2 + qn)` operations a tree. Derived in :ref:`ch-kernel-boosting`.
+        eq-kboost-forward: :math:`O(n^2 + qn)` operations a tree. Derived in
+        :ref:`ch-kernel-boosting`.
         """
         X = self._check_X(X)
         W = np.tile(self._prior, (len(X), 1))
-        A = np.eye(len(self._prior)) - self._prior  # residuals as combinations of training outputs
+        A = (
+            np.eye(len(self._prior)) - self._prior
+        )  # residuals as combinations of training outputs
         for each in self._rounds:
             means = _leaf_means(A, each.leaf, each.share(), each.n_leaves)
             _subtract_rows(A, means, each.leaf, self.learning_rate)
@@ -2371,33 +2841,43 @@ class _Staged(_Boosted):
         Returns
         -------
         ndarray of shape (n_rounds,)
-            The mean over queries of :meth:`losses`, after one tree, after two, and so on.
+            The mean over queries of :meth:`losses`, after one tree, after two, and so
+            on.
 
         Raises
         ------
         ValueError
-            If the model was fitted on a Gram matrix, or there are not as many outputs as queries.
+            If the model was fitted on a Gram matrix, or there are not as many outputs
+            as queries.
         """
         check_is_fitted(self)
         if self.kernel_ is None:
-            raise ValueError("A Gram matrix alone gives no loss of new outputs: use staged_weights(X).")
+            raise ValueError(
+                "A Gram matrix alone gives no loss of new outputs: use "
+                "staged_weights(X)."
+            )
         check_consistent_length(X, y)
         y = self.kernel_.check(y)
         return np.array([self._losses(W, y).mean() for W in self.staged_weights(X)])
 
     @property
     def feature_importances_(self):
-        """Importance of every feature: its share of the decrease of variance in all trees, of shape (n_features,)."""
+        """Importance of every feature: its share of the decrease of variance in all
+        trees, of shape (n_features,)."""
         check_is_fitted(self)
         total = np.zeros(self.n_features_in_)
         for tree in self.trees_:
-            total += _importances(tree, self.n_features_in_) / tree.weighted_n_node_samples[0]
+            total += (
+                _importances(tree, self.n_features_in_)
+                / tree.weighted_n_node_samples[0]
+            )
         return total / total.sum() if total.sum() > 0 else total
 
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #0fd696f7
 @njit(cache=True, nogil=True)
 def _selected(uniforms, n_kept):
-    "Which examples to keep: `n_kept` of them, each set of that size as likely as any other, in one pass."
+    """Which examples to keep: `n_kept` of them, each set of that size as likely as
+    any other, in one pass."""
     kept, taken, n = np.zeros(len(uniforms), np.bool_), 0, len(uniforms)
     for i in range(n):
         kept[i] = uniforms[i] * (n - i) < n_kept - taken
@@ -2406,9 +2886,18 @@ def _selected(uniforms, n_kept):
 
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #b935b335
 def _check_number(name, value, high=np.inf, *, least=None):
-    "Refuse a parameter that is no number above 0 (or at least `least`), and at most `high`."
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool) and value < np.inf
-    if not number or not (value > 0 if least is None else value >= least) or value > high:
+    """Refuse a parameter that is no number above 0 (or at least `least`), and at
+    most `high`."""
+    number = (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, bool)
+        and value < np.inf
+    )
+    if (
+        not number
+        or not (value > 0 if least is None else value >= least)
+        or value > high
+    ):
         above = "above 0" if least is None else f"at least {least}"
         most = "" if high == np.inf else f", at most {high}"
         raise ValueError(f"{name} must be a number {above}{most}: got {value!r}.")
@@ -2428,9 +2917,12 @@ class _Grows(_Staged):
             _check_number("tol", self.tol, least=0)
 
     def _bag(self, used, learn, rng):
-        "Weights for one tree: those of a part of the examples, drawn without replacement; None if all are one."
+        """Weights for one tree: those of a part of the examples, drawn without
+        replacement; None if all are one."""
         if self.subsample < 1:
-            out = ~_selected(rng.uniform(size=len(learn)), max(1, int(self.subsample * len(learn))))
+            out = ~_selected(
+                rng.uniform(size=len(learn)), max(1, int(self.subsample * len(learn)))
+            )
             used = used.copy()
             used[learn[out]] = 0.0
         return None if (used == 1.0).all() else used
@@ -2439,26 +2931,42 @@ class _Grows(_Staged):
         "One tree, grown to the residuals as they are."
         tree = grower.grow(self._bag(used, learn, rng), rng.randint(0, 2**31 - 1))
         tree = _pruned(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
-        return _Round(tree._replace(weight=used), _reached(tree, X)[1])  # all trees share one array of weights
+        return _Round(
+            tree._replace(weight=used), _reached(tree, X)[1]
+        )  # all trees share one array of weights
 
 # %% ../nbs/05_ensembles_3_kernel_boosting.ipynb #cda81bfb
 class _Rounds(_Grows):
     "Round after round, until told to stop."
 
     def _parts(self, weight):
-        "Examples to learn from, and examples to stop by: the same if there is no early stopping."
+        """Examples to learn from, and examples to stop by: the same if there is no
+        early stopping."""
         learn = np.flatnonzero(weight)
         if self.n_iter_no_change is None:
             return learn, learn
-        return train_test_split(learn, test_size=float(self.validation_fraction), random_state=self.random_state)
+        return train_test_split(
+            learn,
+            test_size=float(self.validation_fraction),
+            random_state=self.random_state,
+        )
 
     def _boost(self, X, grower, used, held, learn):
-        "Grow the trees; the losses on the two parts before the first tree and after each."
+        """Grow the trees; the losses on the two parts before the first tree and
+        after each."""
         residuals, rng = _Residuals(grower), check_random_state(self.random_state)
         self._rounds, self._prior = [], used / used.sum()
         residuals.step(np.zeros(len(X), np.int32), self._prior, 1.0, 1)
-        losses, recent = [(residuals.loss(used), residuals.loss(held))], np.full(self.n_iter_no_change or 1, np.inf)
-        for m in tqdm(range(self.n_estimators), desc=type(self).__name__, unit="tree", disable=not self.verbose):
+        losses, recent = (
+            [(residuals.loss(used), residuals.loss(held))],
+            np.full(self.n_iter_no_change or 1, np.inf),
+        )
+        for m in tqdm(
+            range(self.n_estimators),
+            desc=type(self).__name__,
+            unit="tree",
+            disable=not self.verbose,
+        ):
             if losses[-1][0] <= residuals.negligible:
                 break
             self._rounds.append(self._grow(X, grower, used, learn, rng))
@@ -2479,17 +2987,18 @@ class OutputKernelBoosting(_Rounds):
 
     .. math:: J(F) = \frac{1}{2n} \sum_{i=1}^n \|\phi(y_i) - F(x_i)\|^2 ,
 
-    tree by tree: :math:`F_m = F_{m-1} + \nu h_m`, where :math:`h_m` is an output-kernel tree grown to the residuals
-    :math:`\phi(y_i) - F_{m-1}(x_i)`. With the linear kernel and one output it is scikit-learn's
-    ``GradientBoostingRegressor``, tree for tree.
+    tree by tree: :math:`F_m = F_{m-1} + \nu h_m`, where :math:`h_m` is an output-kernel
+    tree grown to the residuals :math:`\phi(y_i) - F_{m-1}(x_i)`. With the linear kernel
+    and one output it is scikit-learn's ``GradientBoostingRegressor``, tree for tree.
 
     Parameters
     ----------
     output_kernel : str, callable or Kernel, default="linear"
-        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto", any pairwise kernel of
-        scikit-learn), a function ``f(Y1, Y2)`` that returns a Gram matrix, or a :class:`~okbook.core.Kernel`. With
-        "precomputed" or "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency of the
-        graph whose nodes they are.
+        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto",
+        any pairwise kernel of scikit-learn), a function ``f(Y1, Y2)`` that returns a
+        Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
+        "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
+        of the graph whose nodes they are.
     kernel_params : dict, optional
         Parameters of the output kernel.
     n_estimators : int, default=100
@@ -2499,9 +3008,11 @@ class OutputKernelBoosting(_Rounds):
     subsample : float, default=1.0
         Part of the examples, drawn without replacement, that each tree is grown on.
     splitter : {"best", "random"}, default="best"
-        Whether to try every threshold of a feature, or one drawn between its smallest and largest value.
+        Whether to try every threshold of a feature, or one drawn between its smallest
+        and largest value.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        How many features, drawn at random, to try at a node: a number, a part of all, or all (None).
+        How many features, drawn at random, to try at a node: a number, a part of all,
+        or all (None).
     max_depth : int, default=3
         Largest depth of a tree; None for no limit.
     min_samples_split : int or float, default=2
@@ -2509,21 +3020,23 @@ class OutputKernelBoosting(_Rounds):
     min_samples_leaf : int or float, default=1
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
-        Smallest decrease of the variance of the residuals, weighted by the node's part of the examples, that a split
-        must bring.
+        Smallest decrease of the variance of the residuals, weighted by the node's part
+        of the examples, that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose decrease of the variance is at most this for each leaf.
     n_iter_no_change : int, optional
-        If given, stop when the loss on a held-out part is not better, by more than ``tol``, than any of this many
-        earlier ones.
+        If given, stop when the loss on a held-out part is not better, by more than
+        ``tol``, than any of this many earlier ones.
     validation_fraction : float, default=0.1
         Size of the part that is held out to stop by; no tree learns from it.
     tol : float, default=1e-4
         What counts as better, in units of the loss.
     candidates : {"train", "support"} or sequence of outputs, default="train"
-        Where pre-images are looked for: among all training outputs, those of non-zero weight, or these.
+        Where pre-images are looked for: among all training outputs, those of non-zero
+        weight, or these.
     random_state : int, RandomState or None, default=None
-        Seed of the held-out part, the subsamples, the order of features and random thresholds.
+        Seed of the held-out part, the subsamples, the order of features and random
+        thresholds.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -2532,9 +3045,11 @@ class OutputKernelBoosting(_Rounds):
     trees_ : list of okbook.trees.Tree
         The trees, as flat arrays. Their leaves predict residuals.
     n_estimators_ : int
-        Their number. Less than ``n_estimators`` if stopped early, or if the training outputs were met exactly.
+        Their number. Less than ``n_estimators`` if stopped early, or if the training
+        outputs were met exactly.
     train_loss_ : ndarray of shape (n_rounds + 1,)
-        Mean squared norm of the residuals of the examples learnt from, before the first tree and after each.
+        Mean squared norm of the residuals of the examples learnt from, before the first
+        tree and after each.
     validation_loss_ : ndarray of shape (n_rounds + 1,)
         The same for the part held out (only with ``n_iter_no_change``).
     feature_importances_ : ndarray of shape (n_features,)
@@ -2560,8 +3075,9 @@ class OutputKernelBoosting(_Rounds):
 
     Notes
     -----
-    A fit takes a tree's time and :math:`O(nd)` operations a round, where d is the rank of an exact factor of the Gram
-    matrix if that is small, and otherwise n. Derived in :ref:`ch-kernel-boosting`.
+    A fit takes a tree's time and :math:`O(nd)` operations a round, where d is the rank
+    of an exact factor of the Gram matrix if that is small, and otherwise n. Derived in
+    :ref:`ch-kernel-boosting`.
 
     Examples
     --------
@@ -2595,12 +3111,31 @@ class OutputKernelBoosting(_Rounds):
         random_state=None,
         verbose=0,
     ):
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
-        self.n_estimators, self.learning_rate, self.subsample = n_estimators, learning_rate, subsample
-        self.splitter, self.max_features, self.max_depth = splitter, max_features, max_depth
-        self.min_samples_split, self.min_samples_leaf = min_samples_split, min_samples_leaf
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
+        self.n_estimators, self.learning_rate, self.subsample = (
+            n_estimators,
+            learning_rate,
+            subsample,
+        )
+        self.splitter, self.max_features, self.max_depth = (
+            splitter,
+            max_features,
+            max_depth,
+        )
+        self.min_samples_split, self.min_samples_leaf = (
+            min_samples_split,
+            min_samples_leaf,
+        )
         self.min_impurity_decrease, self.ccp_alpha = min_impurity_decrease, ccp_alpha
-        self.n_iter_no_change, self.validation_fraction, self.tol = n_iter_no_change, validation_fraction, tol
+        self.n_iter_no_change, self.validation_fraction, self.tol = (
+            n_iter_no_change,
+            validation_fraction,
+            tol,
+        )
         self.random_state, self.verbose = random_state, verbose
 
     def fit(self, X, y, sample_weight=None):
@@ -2611,7 +3146,8 @@ class OutputKernelBoosting(_Rounds):
         X : array-like of shape (n, p)
             Training inputs; computed with in single precision, as in scikit-learn.
         y : array-like or sequence of length n
-            Training outputs, or their Gram matrix, or the adjacency of their graph, of shape (n, n).
+            Training outputs, or their Gram matrix, or the adjacency of their graph, of
+            shape (n, n).
         sample_weight : array-like of shape (n,), optional
             Weights of the examples in the loss.
 
@@ -2623,15 +3159,18 @@ class OutputKernelBoosting(_Rounds):
         Raises
         ------
         ValueError
-            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that the kernel is not defined
-            on, a Gram matrix that is not one, or parameters out of range.
+            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that
+            the kernel is not defined on, a Gram matrix that is not one, or parameters
+            out of range.
         """
         self._check_boosting()
         X, grower, weight = self._check_fit(X, y, sample_weight)
         weight = np.ones(len(X)) if weight is None else weight
         learn, stop = self._parts(weight)
         grower.rules = self._rules(len(learn), X.shape[1])
-        used, held = (weight * np.isin(np.arange(len(X)), part) for part in (learn, stop))
+        used, held = (
+            weight * np.isin(np.arange(len(X)), part) for part in (learn, stop)
+        )
         self.train_loss_, validation = self._boost(X, grower, used, held, learn)
         if self.n_iter_no_change is not None:
             self.validation_loss_ = validation

@@ -45,12 +45,15 @@ def _signs(y):
     y = column_or_1d(np.asarray(y))
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
-        raise ValueError(f"Two classes are needed: y has {len(classes)}, {classes[:5].tolist()}.")
+        raise ValueError(
+            f"Two classes are needed: y has {len(classes)}, {classes[:5].tolist()}."
+        )
     return classes, 2.0 * codes - 1.0
 
 # %% ../nbs/03_forest_kernel.ipynb #c9bf3f07
 def target_alignment(K, y):
-    r"""Kernel-target alignment, :math:`y^\top K y / (n \|K\|_F)`, of a Gram matrix with two classes.
+    r"""Kernel-target alignment, :math:`y^\top K y / (n \|K\|_F)`, of a Gram matrix with
+    two classes.
 
     Parameters
     ----------
@@ -62,7 +65,8 @@ def target_alignment(K, y):
     Returns
     -------
     float
-        The cosine between K and the matrix of +1 for two examples of one class, -1 otherwise: from 0 to 1.
+        The cosine between K and the matrix of +1 for two examples of one class, -1
+        otherwise: from 0 to 1.
 
     Raises
     ------
@@ -81,16 +85,21 @@ def target_alignment(K, y):
     """
     K, (_, signs) = np.asarray(K), _signs(y)
     if K.shape != (len(signs), len(signs)):
-        raise ValueError(f"K must have a row and a column for each of the {len(signs)} labels: got shape {K.shape}.")
+        raise ValueError(
+            f"K must have a row and a column for each of the {len(signs)} labels: "
+            f"got shape {K.shape}."
+        )
     return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))
 
 # %% ../nbs/03_forest_kernel.ipynb #8f149638
 def _trees(forest):
-    """The fitted trees of a forest, a tree being a forest of one, and the columns that each one sees."""
+    """The fitted trees of a forest, a tree being a forest of one, and the columns
+    that each one sees."""
     members = np.asarray(getattr(forest, "estimators_", [forest]), dtype=object).ravel()
     if not all(hasattr(member, "tree_") for member in members):
         raise ValueError(
-            "A forest of decision trees is needed, of scikit-learn or of okbook.trees: the members of "
+            "A forest of decision trees is needed, of scikit-learn or of "
+            "okbook.trees: the members of "
             f"{type(forest).__name__} have no tree_."
         )
     return list(members), getattr(forest, "estimators_features_", None)
@@ -103,23 +112,36 @@ def _nodes(forest, X):
     members, columns = _trees(forest)  # bagging, boosting
     columns = columns or [slice(None)] * len(members)
     X = check_array(X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=False)
-    return np.stack([tree.apply(X[:, chosen]) for tree, chosen in zip(members, columns)], axis=1)
+    return np.stack(
+        [tree.apply(X[:, chosen]) for tree, chosen in zip(members, columns)], axis=1
+    )
 
 # %% ../nbs/03_forest_kernel.ipynb #a4490e79
 def _rows(X):
-    """Inputs that can be cut into blocks of rows; what is in them is for the forest to judge."""
+    """Inputs that can be cut into blocks of rows; what is in them is for the forest
+    to judge."""
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
     if X.ndim != 2:
-        raise ValueError(f"Expected 2D inputs, a row for each example: got shape {X.shape}. Reshape your data.")
+        raise ValueError(
+            f"Expected 2D inputs, a row for each example: got shape {X.shape}. "
+            f"Reshape your data."
+        )
     return X
 
 # %% ../nbs/03_forest_kernel.ipynb #276263a9
 @njit(cache=True)
 def _intervals(left, right):
-    """Number the leaves from left to right. Of each node: its parent, its first leaf, and the one after its last."""
+    """Number the leaves from left to right. Of each node: its parent, its first
+    leaf, and the one after its last."""
     n = len(left)
     parent, first, last = np.full(n, -1), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    order, stack, found, top, count = np.empty(n, np.int64), np.zeros(n + 1, np.int64), 0, 1, 0
+    order, stack, found, top, count = (
+        np.empty(n, np.int64),
+        np.zeros(n + 1, np.int64),
+        0,
+        1,
+        0,
+    )
     while top > 0:
         top -= 1
         node = stack[top]
@@ -139,25 +161,39 @@ def _intervals(left, right):
 
 # %% ../nbs/03_forest_kernel.ipynb #cb201a04
 def _shape(tree, ancestor):
-    """Of each node of a tree its parent, its interval of leaves, and the similarity of inputs that part there."""
+    """Of each node of a tree its parent, its interval of leaves, and the similarity
+    of inputs that part there."""
     t = tree.tree_
-    left, right = (np.asarray(side, dtype=np.int64) for side in (t.children_left, t.children_right))
+    left, right = (
+        np.asarray(side, dtype=np.int64) for side in (t.children_left, t.children_right)
+    )
     parent, first, last = _intervals(left, right)
     if ancestor == "size":
-        value = 1.0 - np.asarray(t.weighted_n_node_samples) / t.weighted_n_node_samples[0]
+        value = (
+            1.0 - np.asarray(t.weighted_n_node_samples) / t.weighted_n_node_samples[0]
+        )
     else:
         depth = np.zeros(len(left))
-        for node in np.argsort(last - first, kind="stable")[::-1]:  # parents come before children
+        for node in np.argsort(last - first, kind="stable")[
+            ::-1
+        ]:  # parents come before children
             depth[node] = 0.0 if parent[node] < 0 else depth[parent[node]] + 1.0
         value = 1.0 - 0.5**depth
     leaf = np.flatnonzero(left < 0)
     value[leaf] = 1.0
-    return Bunch(parent=parent, first=first, last=last, value=value, leaf=leaf[np.argsort(first[leaf])])
+    return Bunch(
+        parent=parent,
+        first=first,
+        last=last,
+        value=value,
+        leaf=leaf[np.argsort(first[leaf])],
+    )
 
 # %% ../nbs/03_forest_kernel.ipynb #5d49ab9b
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def _count_rows(A, B, weights, K, start, stop, upper):
-    """Rows start to stop of K, four at a time: the summed weights of the trees in which two inputs share a leaf."""
+    """Rows start to stop of K, four at a time: the summed weights of the trees in
+    which two inputs share a leaf."""
     n, n_trees = B.shape
     number, last = weights.dtype.type, stop - 1
     none = number(0)
@@ -177,7 +213,8 @@ def _count_rows(A, B, weights, K, start, stop, upper):
 
 
 def _by_rows(leaves, blank, never):
-    """Leaves as rows of a multiple of 32 numbers; a blank becomes a number that the other side does not have."""
+    """Leaves as rows of a multiple of 32 numbers; a blank becomes a number that the
+    other side does not have."""
     n_trees, n = leaves.shape
     rows = np.full((n, -(-n_trees // 32) * 32), blank, dtype=leaves.dtype)
     rows[:, :n_trees] = leaves.T
@@ -188,7 +225,8 @@ def _by_rows(leaves, blank, never):
 # %% ../nbs/03_forest_kernel.ipynb #3ef8a216
 @njit(cache=True, nogil=True)
 def _mirror(K, start, stop, tile=64):
-    """Copy rows start to stop, to the right of the diagonal, into the columns below it."""
+    """Copy rows start to stop, to the right of the diagonal, into the columns below
+    it."""
     n = len(K)
     for begin in range(start, n, tile):
         for i in range(start, stop):
@@ -200,7 +238,9 @@ def _free_memory():
     """Bytes that can still be had, or a large number where the system does not tell."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        return 1024 * int(next(line.split()[1] for line in lines if line.startswith("MemAvailable")))
+        return 1024 * int(
+            next(line.split()[1] for line in lines if line.startswith("MemAvailable"))
+        )
     except (OSError, StopIteration):
         return 2**62
 
@@ -210,32 +250,53 @@ def _check_size(rows, columns):
     need, free = 4.0 * rows * columns, _free_memory()
     if need > free:
         raise MemoryError(
-            f"A Gram matrix of {rows} x {columns} in single precision takes {need / 2**30:,.1f} GiB, and "
-            f"{free / 2**30:,.1f} GiB are free. transform() gives the same kernel as a sparse feature map, for "
-            'linear machines: ForestKernelSVC(solver="linear"), linear_svm, or LinearSVC of scikit-learn.'
+            f"A Gram matrix of {rows} x {columns} in single precision takes "
+            f"{need / 2**30:,.1f} GiB, and "
+            f"{free / 2**30:,.1f} GiB are free. transform() gives the same kernel "
+            f"as a sparse feature map, for "
+            'linear machines: ForestKernelSVC(solver="linear"), linear_svm, or '
+            "LinearSVC of scikit-learn."
         )
 
 # %% ../nbs/03_forest_kernel.ipynb #5d8ec6b4
 class _ForestGiven(TransformerMixin, Kernel):
-    """The part of a forest kernel that is told: the forest, and the weights of its trees."""
+    """The part of a forest kernel that is told: the forest, and the weights of its
+    trees."""
 
     def _check_params(self):
         if self.ancestor not in (None, "size", "depth"):
-            raise ValueError(f'ancestor must be None, "size" or "depth": got {self.ancestor!r}.')
+            raise ValueError(
+                f'ancestor must be None, "size" or "depth": got {self.ancestor!r}.'
+            )
 
     def _forest(self, X):
         """The forest that was given, or that of the source."""
         if self.forest is not None:
             return self.forest
         features = max(1, round(np.sqrt(self.n_features_in_)))
-        return RandomForestClassifier(300, max_features=features, random_state=self.random_state, n_jobs=self.n_jobs)
+        return RandomForestClassifier(
+            300,
+            max_features=features,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
 
     def _weights(self, n_trees):
         """A weight for each tree."""
-        weights = np.ones(n_trees) if self.tree_weights is None else np.asarray(self.tree_weights, dtype=float)
-        if weights.shape != (n_trees,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        weights = (
+            np.ones(n_trees)
+            if self.tree_weights is None
+            else np.asarray(self.tree_weights, dtype=float)
+        )
+        if (
+            weights.shape != (n_trees,)
+            or not np.isfinite(weights).all()
+            or (weights < 0).any()
+            or not weights.any()
+        ):
             raise ValueError(
-                f"tree_weights must hold a number for each of the {n_trees} trees, none negative and not all zero: "
+                f"tree_weights must hold a number for each of the {n_trees} trees, "
+                f"none negative and not all zero: "
                 f"got shape {weights.shape}."
             )
         return weights
@@ -248,25 +309,38 @@ class _ForestSeen(_ForestGiven):
         """Which examples each tree was grown on, of shape (n_trees, n)."""
         samples = getattr(self.forest_, "estimators_samples_", None)
         if samples is None:  # of okbook.trees
-            samples = [getattr(tree.tree_, "samples", np.arange(n)) for tree in _trees(self.forest_)[0]]
+            samples = [
+                getattr(tree.tree_, "samples", np.arange(n))
+                for tree in _trees(self.forest_)[0]
+            ]
         grown_on = getattr(self.forest_, "_n_samples", n)
         if grown_on != n or max(chosen.max() for chosen in samples) >= n:
-            raise ValueError(f"oob=True needs the inputs that the forest was grown on, {grown_on}: got {n}.")
+            raise ValueError(
+                f"oob=True needs the inputs that the forest was grown on, "
+                f"{grown_on}: got {n}."
+            )
         inside = np.zeros((len(samples), n), dtype=bool)
         for row, chosen in zip(inside, samples):
             row[chosen] = True
         if inside.all():
             raise ValueError(
-                "oob=True needs a forest grown on bootstrap samples (bootstrap=True): here every tree has seen every "
+                "oob=True needs a forest grown on bootstrap samples "
+                "(bootstrap=True): here every tree has seen every "
                 "example, and no example is out-of-bag."
             )
         return inside
 
 # %% ../nbs/03_forest_kernel.ipynb #fa110001
 @njit(cache=True, nogil=True)
-def _fall(columns, begin, end, feature, threshold, left, right, missing_left, first, found):
-    """Let rows begin to end fall through a tree together; found becomes the number of the leaf of each."""
-    rows, aside = np.arange(begin, end).astype(np.uint32), np.empty(end - begin, np.uint32)
+def _fall(
+    columns, begin, end, feature, threshold, left, right, missing_left, first, found
+):
+    """Let rows begin to end fall through a tree together; found becomes the number
+    of the leaf of each."""
+    rows, aside = (
+        np.arange(begin, end).astype(np.uint32),
+        np.empty(end - begin, np.uint32),
+    )
     stack, top = np.empty((len(left) + 1, 3), np.int64), 1
     stack[0] = 0, 0, end - begin
     while top > 0:
@@ -302,15 +376,24 @@ def _fall_all(columns, members, shapes, leaves):
     """Let all rows fall through some trees, a few thousand rows at a time."""
     for member, shape, found in zip(members, shapes, leaves):
         t = member.tree_
-        arrays = t.feature, t.threshold, t.children_left, t.children_right, t.missing_go_to_left
+        arrays = (
+            t.feature,
+            t.threshold,
+            t.children_left,
+            t.children_right,
+            t.missing_go_to_left,
+        )
         for rows in gen_batches(len(found), 4096):
             _fall(columns, rows.start, rows.stop, *arrays, shape.first, found)
 
 
 def _falls(forest, X):
-    """Whether the arrays of the trees tell all: those of scikit-learn, all columns for each, inputs that are dense."""
+    """Whether the arrays of the trees tell all: those of scikit-learn, all columns
+    for each, inputs that are dense."""
     members = getattr(forest, "estimators_", [forest])
-    known = isinstance(members, list) and all(isinstance(getattr(tree, "tree_", None), Tree) for tree in members)
+    known = isinstance(members, list) and all(
+        isinstance(getattr(tree, "tree_", None), Tree) for tree in members
+    )
     return known and not sp.issparse(X) and not hasattr(forest, "estimators_features_")
 
 
@@ -323,10 +406,13 @@ def _leaves_below(forest, shapes, X, leaves, n_jobs):
     members, _ = _trees(forest)
     missing = "allow-nan" if get_tags(members[0]).input_tags.allow_nan else True
     judge = forest.estimator if isinstance(forest, FrozenEstimator) else forest
-    X = validate_data(judge, X, dtype=np.float32, ensure_all_finite=missing, reset=False)
+    X = validate_data(
+        judge, X, dtype=np.float32, ensure_all_finite=missing, reset=False
+    )
     columns = np.ascontiguousarray(X.T)
     Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_fall_all)(columns, members[some], shapes[some], leaves[some]) for some in gen_batches(len(members), 16)
+        delayed(_fall_all)(columns, members[some], shapes[some], leaves[some])
+        for some in gen_batches(len(members), 16)
     )
 
 # %% ../nbs/03_forest_kernel.ipynb #5b1be08c
@@ -334,16 +420,23 @@ class _ForestLeaves(_ForestSeen):
     """The part that asks for leaves."""
 
     def _leaves(self, X):
-        """Numbers of the leaves that inputs end in, of shape (n_trees, n), a block of inputs at a time."""
+        """Numbers of the leaves that inputs end in, of shape (n_trees, n), a block
+        of inputs at a time."""
         n = X.shape[0]
-        leaves = np.empty((len(self._shapes), n), dtype=np.uint16 if self._blank < 2**16 else np.uint32)
+        leaves = np.empty(
+            (len(self._shapes), n),
+            dtype=np.uint16 if self._blank < 2**16 else np.uint32,
+        )
         for rows in gen_batches(n, 2**16):
             some = X if n <= 2**16 else _safe_indexing(X, rows)
-            _leaves_below(self.forest_, self._shapes, some, leaves[:, rows], self.n_jobs)
+            _leaves_below(
+                self.forest_, self._shapes, some, leaves[:, rows], self.n_jobs
+            )
         return leaves
 
     def _leaves_of(self, X):
-        """The same, of inputs that come after fit; None stands for the training inputs."""
+        """The same, of inputs that come after fit; None stands for the training
+        inputs."""
         check_is_fitted(self, "leaves_")
         if X is None:
             return self.leaves_
@@ -356,7 +449,8 @@ class _ForestFit(_ForestLeaves):
     """The part that meets the forest."""
 
     def fit(self, X, y=None):
-        """Grow the forest, or take it as it is, and keep the leaves of the training inputs.
+        """Grow the forest, or take it as it is, and keep the leaves of the training
+        inputs.
 
         Parameters
         ----------
@@ -373,8 +467,9 @@ class _ForestFit(_ForestLeaves):
         Raises
         ------
         ValueError
-            If the forest refuses the data, has no decision trees, was frozen with other columns, or ``oob`` is asked
-            of a forest without bootstrap; if a tree weight is negative, or there is not one for each tree.
+            If the forest refuses the data, has no decision trees, was frozen with other
+            columns, or ``oob`` is asked of a forest without bootstrap; if a tree weight
+            is negative, or there is not one for each tree.
         """
         self._check_params()
         validate_data(self, X, skip_check_array=True)
@@ -384,7 +479,9 @@ class _ForestFit(_ForestLeaves):
         self._shapes = [_shape(member, self.ancestor) for member in members]
         self.n_leaves_ = np.array([len(shape.leaf) for shape in self._shapes])
         self.tree_weights_ = self._weights(len(members))
-        self._blank = np.iinfo(np.uint16 if self.n_leaves_.max() < 2**16 - 1 else np.uint32).max
+        self._blank = np.iinfo(
+            np.uint16 if self.n_leaves_.max() < 2**16 - 1 else np.uint32
+        ).max
         self.leaves_ = self._leaves(X)
         if self.oob:
             self.leaves_[self._in_bag(self.leaves_.shape[1])] = self._blank
@@ -405,7 +502,8 @@ class _ForestNorms(_ForestFit):
         Returns
         -------
         ndarray of shape (n,)
-            The values k(x, x): the summed weights of the trees that count, or 1 with ``normalize``.
+            The values k(x, x): the summed weights of the trees that count, or 1 with
+            ``normalize``.
         """
         leaves = self._leaves_of(X)
         return np.ones(leaves.shape[1]) if self.normalize else self._squares(leaves)
@@ -419,8 +517,10 @@ class _ForestNorms(_ForestFit):
         squares = self._squares(leaves)
         if not squares.all():
             raise ValueError(
-                f"normalize=True divides by k(x, x), which is 0 for {np.count_nonzero(squares == 0)} examples: every "
-                "tree that counts has seen them. Grow more trees, or use normalize=False."
+                f"normalize=True divides by k(x, x), which is 0 for "
+                f"{np.count_nonzero(squares == 0)} examples: every "
+                "tree that counts has seen them. Grow more trees, or use "
+                "normalize=False."
             )
         return np.sqrt(squares).astype(np.float32)
 
@@ -430,7 +530,11 @@ class _ForestRows(_ForestNorms):
 
     def _row_kernel(self, A, B):
         """The loop that fills rows of the Gram matrix, and what it reads."""
-        weights, n_trees, blank = self.tree_weights_.astype(np.float32), len(self._shapes), self._blank
+        weights, n_trees, blank = (
+            self.tree_weights_.astype(np.float32),
+            len(self._shapes),
+            self._blank,
+        )
         if self.ancestor is not None:
             return _ancestor_rows, (A, B, weights, blank, *self._tables())
         one = _by_rows(A, blank, blank)
@@ -441,10 +545,13 @@ class _ForestRows(_ForestNorms):
         return _count_rows, (one, other, each)
 
     def _tables(self):
-        """The shapes of all trees, end to end, and where each begins, in nodes and in leaves."""
+        """The shapes of all trees, end to end, and where each begins, in nodes and
+        in leaves."""
         low = np.cumsum([0] + [len(shape.parent) for shape in self._shapes])
         names = ("parent", "first", "last", "value", "leaf")
-        joined = [np.concatenate([shape[name] for shape in self._shapes]) for name in names]
+        joined = [
+            np.concatenate([shape[name] for shape in self._shapes]) for name in names
+        ]
         return low, np.cumsum([0, *self.n_leaves_]), *joined
 
 # %% ../nbs/03_forest_kernel.ipynb #a6bb1cbe
@@ -452,7 +559,8 @@ class _ForestLoops(_ForestRows):
     """The part that fills a matrix."""
 
     def _gram_of_leaves(self, A, B):
-        """The Gram matrix from the leaves: blocks of rows in threads, one half of it where both sides are one."""
+        """The Gram matrix from the leaves: blocks of rows in threads, one half of it
+        where both sides are one."""
         upper, n_rows, n_columns = A is B, A.shape[1], B.shape[1]
         _check_size(n_rows, n_columns)
         left = self._norms(A) if self.normalize else None
@@ -460,10 +568,13 @@ class _ForestLoops(_ForestRows):
         K = np.empty((n_rows, n_columns), dtype=np.float32)
         rows_of, arguments = self._row_kernel(A, B)
         block = 64 if self.ancestor is None else 16
-        ways = [(rows_of, (*arguments, K), block, (upper,))] + ([(_mirror, (K,), 64, ())] if upper else [])
+        ways = [(rows_of, (*arguments, K), block, (upper,))] + (
+            [(_mirror, (K,), 64, ())] if upper else []
+        )
         for function, given, size, more in ways:
             Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(function)(*given, rows.start, rows.stop, *more) for rows in gen_batches(n_rows, size)
+                delayed(function)(*given, rows.start, rows.stop, *more)
+                for rows in gen_batches(n_rows, size)
             )
         if self.normalize:
             for rows in gen_batches(n_rows, 256):
@@ -480,7 +591,8 @@ class _ForestGram(_ForestLoops):
         Parameters
         ----------
         X1 : array-like or sparse matrix of shape (n1, p), optional
-            Inputs; by default the training inputs, of which alone the out-of-bag restriction speaks.
+            Inputs; by default the training inputs, of which alone the out-of-bag
+            restriction speaks.
         X2 : array-like or sparse matrix of shape (n2, p), optional
             Other inputs; by default the same.
 
@@ -494,8 +606,8 @@ class _ForestGram(_ForestLoops):
         MemoryError
             If there is no room for it; the message says how much it takes.
         ValueError
-            If the inputs have other columns than those of ``fit``; with ``normalize``, if some training example is
-            out-of-bag for no tree.
+            If the inputs have other columns than those of ``fit``; with ``normalize``,
+            if some training example is out-of-bag for no tree.
         """
         A = self._leaves_of(X1)
         return self._gram_of_leaves(A, A if X2 is None else self._leaves_of(X2))
@@ -533,19 +645,27 @@ class _ForestPaths(_ForestGram):
     """The part of the feature map that knows the nodes above a leaf."""
 
     def _paths(self):
-        """The nodes above each leaf: one row a leaf, entries the roots of what each step down adds to the value."""
+        """The nodes above each leaf: one row a leaf, entries the roots of what each
+        step down adds to the value."""
         rows, columns, entries, leaf0, node0 = [], [], [], 0, 0
         for shape in self._shapes:
             above = np.where(shape.parent < 0, 0.0, shape.value[shape.parent])
             step = np.sqrt(np.where(shape.parent < 0, shape.value, shape.value - above))
             counts = shape.last - shape.first
             node = np.repeat(np.arange(len(counts)), counts)
-            rows.append(leaf0 + np.concatenate([np.arange(a, b) for a, b in zip(shape.first, shape.last)]))
+            rows.append(
+                leaf0
+                + np.concatenate(
+                    [np.arange(a, b) for a, b in zip(shape.first, shape.last)]
+                )
+            )
             columns.append(node0 + node)
             entries.append(step[node])
             leaf0, node0 = leaf0 + len(shape.leaf), node0 + len(counts)
         place = tuple(np.concatenate(part).astype(np.int32) for part in (rows, columns))
-        return sp.csr_array((np.concatenate(entries).astype(np.float32), place), shape=(leaf0, node0))
+        return sp.csr_array(
+            (np.concatenate(entries).astype(np.float32), place), shape=(leaf0, node0)
+        )
 
 # %% ../nbs/03_forest_kernel.ipynb #0f6f2ab7
 class _ForestColumns(_ForestPaths):
@@ -561,8 +681,19 @@ class _ForestColumns(_ForestPaths):
         data = np.empty(indptr[-1], dtype=np.float32)
         norms = self._norms(leaves) if self.normalize else np.ones(n, dtype=np.float32)
         offsets = np.cumsum([0, *self.n_leaves_])
-        _fill_map(leaves, self._blank, offsets, np.sqrt(self.tree_weights_), norms, indptr, indices, data)
-        Z = sp.csr_array((data, indices, indptr.astype(indices.dtype)), shape=(n, offsets[-1]))
+        _fill_map(
+            leaves,
+            self._blank,
+            offsets,
+            np.sqrt(self.tree_weights_),
+            norms,
+            indptr,
+            indices,
+            data,
+        )
+        Z = sp.csr_array(
+            (data, indices, indptr.astype(indices.dtype)), shape=(n, offsets[-1])
+        )
         return Z if self.ancestor is None else sp.csr_array(Z @ self._paths())
 
     def get_feature_names_out(self, input_features=None):
@@ -580,15 +711,22 @@ class _ForestColumns(_ForestPaths):
         """
         check_is_fitted(self, "leaves_")
         kind = "leaf" if self.ancestor is None else "node"
-        sizes = [len(shape.leaf if kind == "leaf" else shape.parent) for shape in self._shapes]
-        return np.array([f"tree{t}_{kind}{j}" for t, size in enumerate(sizes) for j in range(size)], dtype=object)
+        sizes = [
+            len(shape.leaf if kind == "leaf" else shape.parent)
+            for shape in self._shapes
+        ]
+        return np.array(
+            [f"tree{t}_{kind}{j}" for t, size in enumerate(sizes) for j in range(size)],
+            dtype=object,
+        )
 
 # %% ../nbs/03_forest_kernel.ipynb #3bcfc498
 class _ForestMap(_ForestColumns):
     """The part of a forest kernel that is an explicit feature map."""
 
     def transform(self, X):
-        """Sparse feature map: a column for each leaf (or node, with ``ancestor``) of each tree.
+        """Sparse feature map: a column for each leaf (or node, with ``ancestor``) of
+        each tree.
 
         Parameters
         ----------
@@ -603,7 +741,8 @@ class _ForestMap(_ForestColumns):
         return self._map(self._leaves_of(X))
 
     def fit_transform(self, X, y=None):
-        """Fit, and map the training inputs; unlike ``transform``, with the out-of-bag restriction.
+        """Fit, and map the training inputs; unlike ``transform``, with the out-of-bag
+        restriction.
 
         Parameters
         ----------
@@ -622,7 +761,9 @@ class _ForestMap(_ForestColumns):
     def __sklearn_tags__(self):
         """The forest says what it takes."""
         tags = super().__sklearn_tags__()
-        forest = get_tags(RandomForestClassifier() if self.forest is None else self.forest)
+        forest = get_tags(
+            RandomForestClassifier() if self.forest is None else self.forest
+        )
         tags.input_tags, tags.target_tags = forest.input_tags, forest.target_tags
         tags.transformer_tags.preserves_dtype = []
         return tags
@@ -633,27 +774,33 @@ class ForestKernel(_ForestMap, auto_wrap_output_keys=None):
 
     .. math:: k(x, x') = \sum_t v_t \mathbb{1}[x \text{ and } x' \text{ share a leaf of tree } t]
 
-    It is positive semi-definite, and its feature map is explicit: one indicator for each leaf (eq-forestk-kens).
+    It is positive semi-definite, and its feature map is explicit: one indicator for
+    each leaf (eq-forestk-kens).
 
     Parameters
     ----------
     forest : estimator, optional
-        A forest of scikit-learn (classifier, regressor, totally random embedding), bagging or boosting of its trees,
-        a single tree, or a forest of :mod:`okbook.trees`. It is cloned and fitted; to use one that is fitted already,
-        give ``FrozenEstimator(forest)``. By default that of the source: 300 trees grown pure on bootstrap samples,
-        each split among the nearest integer to :math:`\sqrt p` features.
+        A forest of scikit-learn (classifier, regressor, totally random embedding),
+        bagging or boosting of its trees, a single tree, or a forest of
+        :mod:`okbook.trees`. It is cloned and fitted; to use one that is fitted already,
+        give ``FrozenEstimator(forest)``. By default that of the source: 300 trees grown
+        pure on bootstrap samples, each split among the nearest integer to :math:`\sqrt
+        p` features.
     ancestor : {None, "size", "depth"}, default=None
-        With a name, two inputs that part get the value of their nearest common ancestor instead of 0: one minus
-        its part of the training sample, or :math:`1 - 2^{-\text{depth}}`.
+        With a name, two inputs that part get the value of their nearest common ancestor
+        instead of 0: one minus its part of the training sample, or :math:`1 -
+        2^{-\text{depth}}`.
     normalize : bool, default=False
-        Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`: without out-of-bag restriction, by the number of trees.
+        Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`: without out-of-bag
+        restriction, by the number of trees.
     oob : bool, default=False
-        Whether a tree counts for a training example only if it has not seen it (needs a bootstrap). New inputs have
-        been seen by no tree, and all trees count.
+        Whether a tree counts for a training example only if it has not seen it (needs a
+        bootstrap). New inputs have been seen by no tree, and all trees count.
     tree_weights : array-like of shape (n_trees,), optional
         The weights :math:`v_t`, not negative; 1 by default.
     n_jobs : int, optional
-        Number of threads that find the leaves, fill the Gram matrix and grow the default forest.
+        Number of threads that find the leaves, fill the Gram matrix and grow the
+        default forest.
     random_state : int, RandomState or None, default=None
         Seed of the default forest; a forest that is given has its own.
 
@@ -662,8 +809,8 @@ class ForestKernel(_ForestMap, auto_wrap_output_keys=None):
     forest_ : estimator
         The fitted forest.
     leaves_ : ndarray of shape (n_trees, n)
-        The leaf of each training input in each tree, numbered from left to right; the largest value of its type
-        where the out-of-bag restriction leaves the tree out.
+        The leaf of each training input in each tree, numbered from left to right; the
+        largest value of its type where the out-of-bag restriction leaves the tree out.
     n_leaves_ : ndarray of shape (n_trees,)
         Number of leaves of each tree.
     tree_weights_ : ndarray of shape (n_trees,)
@@ -705,15 +852,26 @@ class ForestKernel(_ForestMap, auto_wrap_output_keys=None):
         n_jobs=None,
         random_state=None,
     ):
-        self.forest, self.ancestor, self.normalize, self.oob = forest, ancestor, normalize, oob
-        self.tree_weights, self.n_jobs, self.random_state = tree_weights, n_jobs, random_state
+        self.forest, self.ancestor, self.normalize, self.oob = (
+            forest,
+            ancestor,
+            normalize,
+            oob,
+        )
+        self.tree_weights, self.n_jobs, self.random_state = (
+            tree_weights,
+            n_jobs,
+            random_state,
+        )
 
 # %% ../nbs/03_forest_kernel.ipynb #87d0dd45
 def separating_hyperplane(Phi, y):
-    r"""A hyperplane that separates two classes, found by linear programming, or None if there is none.
+    r"""A hyperplane that separates two classes, found by linear programming, or None if
+    there is none.
 
-    Finds w and b with :math:`y_i (w^\top \phi(x_i) + b) \ge 1` for all i. For the leaf map of a forest, one tree of
-    which has only pure leaves, there always is one (thm-forest-1, thm-forest-2).
+    Finds w and b with :math:`y_i (w^\top \phi(x_i) + b) \ge 1` for all i. For the leaf
+    map of a forest, one tree of which has only pure leaves, there always is one
+    (thm-forest-1, thm-forest-2).
 
     Parameters
     ----------
@@ -750,7 +908,13 @@ def separating_hyperplane(Phi, y):
     _, signs = _signs(y)
     Phi = sp.hstack([sp.csr_array(Phi), np.ones((len(signs), 1))], format="csr")
     constraints = sp.csr_array(sp.diags_array(-signs) @ Phi)
-    found = linprog(np.zeros(Phi.shape[1]), constraints, -np.ones(len(signs)), bounds=(None, None), method="highs")
+    found = linprog(
+        np.zeros(Phi.shape[1]),
+        constraints,
+        -np.ones(len(signs)),
+        bounds=(None, None),
+        method="highs",
+    )
     if found.status not in (0, 2):
         raise RuntimeError(f"The linear program was not solved: {found.message}")
     return (found.x[:-1], float(found.x[-1])) if found.status == 0 else None
@@ -759,21 +923,23 @@ def separating_hyperplane(Phi, y):
 def vote_hyperplane(forest, tree_weights=None):
     r"""The vote of a forest as a hyperplane in its leaf space: a number for each leaf.
 
-    The entry of a leaf is the weight of its tree, with the sign of the majority of the training examples in it,
-    so that the vote is :math:`\operatorname{sign} \sum_j \alpha_j T_j(x)` (thm-forest-3).
+    The entry of a leaf is the weight of its tree, with the sign of the majority of the
+    training examples in it, so that the vote is :math:`\operatorname{sign} \sum_j
+    \alpha_j T_j(x)` (thm-forest-3).
 
     Parameters
     ----------
     forest : estimator
-        A fitted forest, bagging or tree of classifiers of scikit-learn, for two classes.
+        A fitted forest, bagging or tree of classifiers of scikit-learn, for two
+        classes.
     tree_weights : array-like of shape (n_trees,), optional
         Weights of the votes; 1 by default.
 
     Returns
     -------
     ndarray of shape (n_leaves,)
-        The vector alpha, in the order of the columns of :class:`ForestKernel`'s feature map. Positive entries vote
-        for the second class; a leaf without majority has 0.
+        The vector alpha, in the order of the columns of :class:`ForestKernel`'s feature
+        map. Positive entries vote for the second class; a leaf without majority has 0.
 
     Raises
     ------
@@ -792,24 +958,33 @@ def vote_hyperplane(forest, tree_weights=None):
     array([-1.,  1.])
     """
     members, _ = _trees(forest)
-    weights = np.ones(len(members)) if tree_weights is None else np.asarray(tree_weights, dtype=float)
+    weights = (
+        np.ones(len(members))
+        if tree_weights is None
+        else np.asarray(tree_weights, dtype=float)
+    )
     alpha = []
     for member, weight in zip(members, weights, strict=True):
         counts = getattr(member.tree_, "value", np.empty((0, 0, 0)))
         if counts.shape[1:] != (1, 2):
-            raise ValueError(f"Trees that classify into two classes are needed: got {type(member).__name__}.")
+            raise ValueError(
+                f"Trees that classify into two classes are needed: got "
+                f"{type(member).__name__}."
+            )
         leaf = _shape(member, None).leaf
         alpha.append(weight * np.sign(counts[leaf, 0, 1] - counts[leaf, 0, 0]))
     return np.concatenate(alpha)
 
 # %% ../nbs/03_forest_kernel.ipynb #7c19a5a1
 def oob_accuracies(forest, X, y):
-    """Accuracy of each tree of a forest on the training examples that it has not seen, for a weighted vote.
+    """Accuracy of each tree of a forest on the training examples that it has not seen,
+    for a weighted vote.
 
     Parameters
     ----------
     forest : estimator
-        A fitted forest or bagging of scikit-learn, of classifiers, with bootstrap samples.
+        A fitted forest or bagging of scikit-learn, of classifiers, with bootstrap
+        samples.
     X : array-like of shape (n, p)
         The inputs that it was grown on.
     y : array-like of shape (n,)
@@ -822,7 +997,8 @@ def oob_accuracies(forest, X, y):
 
     Notes
     -----
-    The weights of the source's weighted vote (thm-forest-3). Derived in :ref:`ch-forest`.
+    The weights of the source's weighted vote (thm-forest-3). Derived in
+    :ref:`ch-forest`.
 
     Examples
     --------
@@ -835,7 +1011,10 @@ def oob_accuracies(forest, X, y):
     True
     """
     members, columns = _trees(forest)
-    X, codes = check_array(X, dtype=np.float32, ensure_all_finite=False), np.searchsorted(forest.classes_, y)
+    X, codes = (
+        check_array(X, dtype=np.float32, ensure_all_finite=False),
+        np.searchsorted(forest.classes_, y),
+    )
     accuracies = np.full(len(members), np.nan)
     for t, (member, chosen) in enumerate(zip(members, forest.estimators_samples_)):
         out = np.setdiff1d(np.arange(len(X)), chosen)
@@ -846,12 +1025,14 @@ def oob_accuracies(forest, X, y):
 
 # %% ../nbs/03_forest_kernel.ipynb #e4bb8761
 def separability_bound(n, n_trees, p):
-    r"""Logarithm of the source's lower bound on the probability that a forest separates its training sample.
+    r"""Logarithm of the source's lower bound on the probability that a forest separates
+    its training sample.
 
     .. math:: \log\theta = n \log \sum_{i > M/2}^{M} \binom{M}{i} p^i (1 - p)^{M - i}
 
-    It is the probability that each of n examples is drawn by more than half of the M trees, if each tree draws each
-    example independently with probability p (thm-forest-4). Without independence it is no bound: see the chapter.
+    It is the probability that each of n examples is drawn by more than half of the M
+    trees, if each tree draws each example independently with probability p
+    (thm-forest-4). Without independence it is no bound: see the chapter.
 
     Parameters
     ----------
@@ -865,7 +1046,8 @@ def separability_bound(n, n_trees, p):
     Returns
     -------
     float
-        The logarithm of theta; it is exact to rounding also where theta is 1e-10000, or one minus 1e-300.
+        The logarithm of theta; it is exact to rounding also where theta is 1e-10000, or
+        one minus 1e-300.
 
     Raises
     ------
@@ -883,14 +1065,20 @@ def separability_bound(n, n_trees, p):
     -0.693
     """
     if not (n >= 1 and n_trees >= 1 and 0.0 <= p <= 1.0):
-        raise ValueError(f"Needed: n >= 1, n_trees >= 1 and p from 0 to 1. Got n={n}, n_trees={n_trees}, p={p}.")
+        raise ValueError(
+            f"Needed: n >= 1, n_trees >= 1 and p from 0 to 1. Got n={n}, "
+            f"n_trees={n_trees}, p={p}."
+        )
     fails = binom.cdf(n_trees // 2, n_trees, p)
-    return float(n * (np.log1p(-fails) if fails < 0.5 else binom.logsf(n_trees // 2, n_trees, p)))
+    return float(
+        n * (np.log1p(-fails) if fails < 0.5 else binom.logsf(n_trees // 2, n_trees, p))
+    )
 
 # %% ../nbs/03_forest_kernel.ipynb #9e6226fc
 @njit(cache=True, nogil=True)
 def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, multiplier):
-    """One pass over the examples: each alpha to its best value, given the others; w and sum(alpha y) go along."""
+    """One pass over the examples: each alpha to its best value, given the others; w
+    and sum(alpha y) go along."""
     total = multiplier[1]
     for i in order:
         score = multiplier[0] + rho * total
@@ -908,7 +1096,8 @@ def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, mult
 
 # %% ../nbs/03_forest_kernel.ipynb #d7fdcb1d
 def _certificate(Phi, signs, C, alpha, w):
-    """The best intercept for w, the primal value there, and the value of a dual point near alpha."""
+    """The best intercept for w, the primal value there, and the value of a dual
+    point near alpha."""
     scores = Phi @ w
     ends = np.sort(signs - scores)  # where an example begins, or ceases, to cost
     n_up = np.count_nonzero(signs > 0)
@@ -916,7 +1105,9 @@ def _certificate(Phi, signs, C, alpha, w):
     primal = 0.5 * w @ w + C * np.maximum(0.0, 1.0 - signs * (scores + intercept)).sum()
     up, down = alpha[signs > 0].sum(), alpha[signs < 0].sum()
     least = min(up, down)
-    feasible = alpha * np.where(signs > 0, least / max(up, 1e-300), least / max(down, 1e-300))
+    feasible = alpha * np.where(
+        signs > 0, least / max(up, 1e-300), least / max(down, 1e-300)
+    )
     v = Phi.T @ (feasible * signs)
     return float(intercept), float(primal), float(feasible.sum() - 0.5 * v @ v)
 
@@ -928,14 +1119,16 @@ def _check_C(C):
 
 # %% ../nbs/03_forest_kernel.ipynb #6e827904
 def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
-    r"""Support vector machine on an explicit, sparse feature map, in time linear in the number of examples.
+    r"""Support vector machine on an explicit, sparse feature map, in time linear in the
+    number of examples.
 
     It minimises, as eq-forestk-p1 does,
 
     .. math:: \tfrac12 \|w\|^2 + C \sum_i \max\bigl(0, 1 - y_i (w^\top \phi(x_i) + b)\bigr)
 
-    over w and b, by coordinate ascent on the dual eq-forestk-p2. Its constraint :math:`\sum_i \alpha_i y_i = 0` is held
-    by a multiplier, which is the intercept b: unlike in LIBLINEAR, b is not penalised. A duality gap certifies the end.
+    over w and b, by coordinate ascent on the dual eq-forestk-p2. Its constraint
+    :math:`\sum_i \alpha_i y_i = 0` is held by a multiplier, which is the intercept b:
+    unlike in LIBLINEAR, b is not penalised. A duality gap certifies the end.
 
     Parameters
     ----------
@@ -955,7 +1148,8 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     Returns
     -------
     Bunch
-        ``coef`` (the w), ``intercept``, ``alpha``, ``primal`` and ``dual`` values, ``n_epochs``.
+        ``coef`` (the w), ``intercept``, ``alpha``, ``primal`` and ``dual`` values,
+        ``n_epochs``.
 
     Raises
     ------
@@ -977,13 +1171,27 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     _, signs = _signs(y)
     _check_C(C)
     Phi, rng = sp.csr_array(Phi), check_random_state(random_state)
-    squares = np.add.reduceat(np.append(Phi.data.astype(float) ** 2, 0.0), Phi.indptr[:-1])
+    squares = np.add.reduceat(
+        np.append(Phi.data.astype(float) ** 2, 0.0), Phi.indptr[:-1]
+    )
     squares[np.diff(Phi.indptr) == 0] = 0.0
     alpha, w, multiplier = np.zeros(len(signs)), np.zeros(Phi.shape[1]), np.zeros(2)
     rho = max(squares.mean(), 1e-12)
     for epoch in range(1, max_epochs + 1):
         order = rng.permutation(len(signs)).astype(np.int32)
-        _ascend(Phi.indptr, Phi.indices, Phi.data, signs, squares, order, C, rho, alpha, w, multiplier)
+        _ascend(
+            Phi.indptr,
+            Phi.indices,
+            Phi.data,
+            signs,
+            squares,
+            order,
+            C,
+            rho,
+            alpha,
+            w,
+            multiplier,
+        )
         multiplier[0] += rho * multiplier[1]
         if epoch % 10 == 0 or epoch == max_epochs:
             intercept, primal, dual = _certificate(Phi, signs, C, alpha, w)
@@ -991,34 +1199,63 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
                 break
     else:
         warnings.warn(
-            f"linear_svm stopped after {max_epochs} passes at a duality gap of {primal - dual:.3g}, {primal:.3g} being "
-            "the primal value: allow more passes (max_epochs), a larger tol or a smaller C.",
+            f"linear_svm stopped after {max_epochs} passes at a duality gap of "
+            f"{primal - dual:.3g}, {primal:.3g} being "
+            "the primal value: allow more passes (max_epochs), a larger tol or a "
+            "smaller C.",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return Bunch(coef=w, intercept=intercept, alpha=alpha, primal=primal, dual=dual, n_epochs=epoch)
+    return Bunch(
+        coef=w,
+        intercept=intercept,
+        alpha=alpha,
+        primal=primal,
+        dual=dual,
+        n_epochs=epoch,
+    )
 
 # %% ../nbs/03_forest_kernel.ipynb #23531337
 def _classes_of(scores):
-    """Number of the class that the machines vote for; scores are in units of the margin."""
-    return (scores[:, 0] > NEARLY).astype(int) if scores.shape[1] == 1 else first_largest(scores, scale=1.0)
+    """Number of the class that the machines vote for; scores are in units of the
+    margin."""
+    return (
+        (scores[:, 0] > NEARLY).astype(int)
+        if scores.shape[1] == 1
+        else first_largest(scores, scale=1.0)
+    )
 
 
 class _LeafMachines(ClassifierMixin, BaseEstimator):
-    """Support vector machines on a forest kernel, one for two classes, else one for each class against the rest."""
+    """Support vector machines on a forest kernel, one for two classes, else one for
+    each class against the rest."""
 
     def _solve(self, kernel, codes, n_classes, C, K=None):
-        """Weights of the features, intercepts and signed dual variables, a row a machine; on K if it is given."""
-        Phi, machines = kernel._map(kernel.leaves_), range(1, 2) if n_classes == 2 else range(n_classes)
-        duals, intercepts = np.zeros((len(machines), len(codes))), np.zeros(len(machines))
+        """Weights of the features, intercepts and signed dual variables, a row a
+        machine; on K if it is given."""
+        Phi, machines = (
+            kernel._map(kernel.leaves_),
+            range(1, 2) if n_classes == 2 else range(n_classes),
+        )
+        duals, intercepts = (
+            np.zeros((len(machines), len(codes))),
+            np.zeros(len(machines)),
+        )
         for row, label in enumerate(machines):
             signs = np.where(codes == label, 1, -1)
             if K is None:
-                found = linear_svm(Phi, signs, C, tol=self.tol, random_state=self.random_state)
+                found = linear_svm(
+                    Phi, signs, C, tol=self.tol, random_state=self.random_state
+                )
                 duals[row], intercepts[row] = signs * found.alpha, found.intercept
             else:
-                machine = SVC(C=C, kernel="precomputed", tol=self.tol, cache_size=500).fit(K, signs)
-                duals[row, machine.support_], intercepts[row] = machine.dual_coef_[0], machine.intercept_[0]
+                machine = SVC(
+                    C=C, kernel="precomputed", tol=self.tol, cache_size=500
+                ).fit(K, signs)
+                duals[row, machine.support_], intercepts[row] = (
+                    machine.dual_coef_[0],
+                    machine.intercept_[0],
+                )
         return np.asarray(Phi.T @ duals.T).T, intercepts, duals
 
 # %% ../nbs/03_forest_kernel.ipynb #4f6017bb
@@ -1027,19 +1264,31 @@ class _LeafKernels(_LeafMachines):
 
     def _kernel(self):
         """An unfitted kernel: that which was given, or the source's."""
-        return ForestKernel(random_state=self.random_state) if self.kernel is None else clone(self.kernel)
+        return (
+            ForestKernel(random_state=self.random_state)
+            if self.kernel is None
+            else clone(self.kernel)
+        )
 
     def _gram_or_none(self, kernel):
         """The Gram matrix, if the machines are trained on it."""
         if self.solver not in ("auto", "gram", "linear"):
-            raise ValueError(f'solver must be "auto", "gram" or "linear": got {self.solver!r}.')
+            raise ValueError(
+                f'solver must be "auto", "gram" or "linear": got {self.solver!r}.'
+            )
         small = kernel.leaves_.shape[1] <= 10_000
-        return kernel.gram() if self.solver == "gram" or (self.solver == "auto" and small) else None
+        return (
+            kernel.gram()
+            if self.solver == "gram" or (self.solver == "auto" and small)
+            else None
+        )
 
     def __sklearn_tags__(self):
         """The forest says what inputs it takes."""
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(ForestKernel() if self.kernel is None else self.kernel).input_tags
+        tags.input_tags = get_tags(
+            ForestKernel() if self.kernel is None else self.kernel
+        ).input_tags
         return tags
 
 # %% ../nbs/03_forest_kernel.ipynb #f1c1452b
@@ -1052,7 +1301,9 @@ class _LeafChoice(_LeafKernels):
         train, held = train_test_split(
             np.arange(len(codes)),
             test_size=self.validation_size,
-            stratify=codes if smallest > 1 and n_classes <= self.validation_size * len(codes) else None,
+            stratify=codes
+            if smallest > 1 and n_classes <= self.validation_size * len(codes)
+            else None,
             random_state=self.random_state,
         )
         if self.validation_forest == "split":
@@ -1065,7 +1316,9 @@ class _LeafChoice(_LeafKernels):
         K, scores = self._gram_or_none(kernel), []
         for C in grid:
             coef, intercept, _ = self._solve(kernel, codes[train], n_classes, C, K)
-            scores.append(np.mean(_classes_of(queries @ coef.T + intercept) == codes[held]))
+            scores.append(
+                np.mean(_classes_of(queries @ coef.T + intercept) == codes[held])
+            )
         return grid[int(first_largest(scores))], np.array(scores)
 
 # %% ../nbs/03_forest_kernel.ipynb #7cc1ee67
@@ -1105,14 +1358,20 @@ class _LeafDecisions(_LeafChoice):
             The classes.
         """
         scores = self.decision_function(X)
-        return self.classes_[_classes_of(scores[:, None] if scores.ndim == 1 else scores)]
+        return self.classes_[
+            _classes_of(scores[:, None] if scores.ndim == 1 else scores)
+        ]
 
 # %% ../nbs/03_forest_kernel.ipynb #0712e440
 def _labels(y):
     """Class labels as a vector."""
     if y is None:
-        raise ValueError("ForestKernelSVC requires y to be passed, but the target y is None.")
-    y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        raise ValueError(
+            "ForestKernelSVC requires y to be passed, but the target y is None."
+        )
+    y = column_or_1d(
+        check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True
+    )
     check_classification_targets(y)
     return y
 
@@ -1138,7 +1397,8 @@ class _LeafFit(_LeafDecisions):
         Raises
         ------
         ValueError
-            If there is one class only, lengths differ, the forest refuses the data, or a parameter has a wrong value.
+            If there is one class only, lengths differ, the forest refuses the data, or
+            a parameter has a wrong value.
         MemoryError
             If the solver is "gram" and there is no room for the Gram matrix.
         """
@@ -1147,16 +1407,30 @@ class _LeafFit(_LeafDecisions):
         check_consistent_length(X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"ForestKernelSVC needs two classes or more: y holds one class, {self.classes_[0]!r}.")
+            raise ValueError(
+                f"ForestKernelSVC needs two classes or more: y holds one class, "
+                f"{self.classes_[0]!r}."
+            )
         if self.validation_forest not in ("split", "whole"):
-            raise ValueError(f'validation_forest must be "split" or "whole": got {self.validation_forest!r}.')
+            raise ValueError(
+                f'validation_forest must be "split" or "whole": got '
+                f"{self.validation_forest!r}."
+            )
         grid = np.sort(np.atleast_1d(np.asarray(self.C, dtype=float)))
         _check_C(grid[0])
         self.kernel_ = self._kernel().fit(X, y)
         self.C_ = grid[0]
         if len(grid) > 1:
-            self.C_, self.validation_scores_ = self._choose(X, y, codes, len(self.classes_), grid)
-        solved = self._solve(self.kernel_, codes, len(self.classes_), self.C_, self._gram_or_none(self.kernel_))
+            self.C_, self.validation_scores_ = self._choose(
+                X, y, codes, len(self.classes_), grid
+            )
+        solved = self._solve(
+            self.kernel_,
+            codes,
+            len(self.classes_),
+            self.C_,
+            self._gram_or_none(self.kernel_),
+        )
         self.coef_, self.intercept_, self.dual_coef_ = solved
         return self
 
@@ -1164,27 +1438,32 @@ class _LeafFit(_LeafDecisions):
 class ForestKernelSVC(_LeafFit):
     r"""Support vector machine on the kernel of a forest, with the source's choice of C.
 
-    It minimises eq-forestk-p1, :math:`\tfrac12\|w\|^2 + C\sum_i \max(0, 1 - y_i(w^\top T(x_i) + b))`, over a number for
-    each leaf; so it is the best weighted vote of the leaves. More than two classes: one machine for each against the
-    rest.
+    It minimises eq-forestk-p1, :math:`\tfrac12\|w\|^2 + C\sum_i \max(0, 1 - y_i(w^\top
+    T(x_i) + b))`, over a number for each leaf; so it is the best weighted vote of the
+    leaves. More than two classes: one machine for each against the rest.
 
     Parameters
     ----------
     kernel : ForestKernel, optional
-        The kernel; by default that of the source, counts of 300 trees on bootstrap samples, not normalised.
+        The kernel; by default that of the source, counts of 300 trees on bootstrap
+        samples, not normalised.
     C : float or sequence of float, default=(1, 10, 100, 10000)
-        Price of a unit of slack. Of several, the one of best accuracy on a validation part is taken, the least if
-        there are ties; the machine is then trained on all examples.
+        Price of a unit of slack. Of several, the one of best accuracy on a validation
+        part is taken, the least if there are ties; the machine is then trained on all
+        examples.
     validation_size : float, default=0.3
         Part of the examples that C is chosen on.
     validation_forest : {"split", "whole"}, default="split"
-        The forest in that choice: a new one, grown without the validation part; or the final one, which has seen it,
-        so that C is chosen on examples that are easier than new ones.
+        The forest in that choice: a new one, grown without the validation part; or the
+        final one, which has seen it, so that C is chosen on examples that are easier
+        than new ones.
     solver : {"auto", "gram", "linear"}, default="auto"
-        Whether to solve eq-forestk-p2 on the Gram matrix (scikit-learn's SVC), or eq-forestk-p1 on the sparse leaf map
-        (:func:`linear_svm`). It is the same machine. "auto" takes the first up to 10,000 examples.
+        Whether to solve eq-forestk-p2 on the Gram matrix (scikit-learn's SVC), or
+        eq-forestk-p1 on the sparse leaf map (:func:`linear_svm`). It is the same
+        machine. "auto" takes the first up to 10,000 examples.
     tol : float, default=1e-3
-        Tolerance of the solver: the largest violation of an optimality condition, or the relative duality gap.
+        Tolerance of the solver: the largest violation of an optimality condition, or
+        the relative duality gap.
     random_state : int, RandomState or None, default=None
         Seed of the split, of the linear solver, and of the default kernel's forest.
 
@@ -1250,8 +1529,25 @@ class ForestKernelSVC(_LeafFit):
 
 # %% ../nbs/03_forest_kernel.ipynb #af90ec52
 @njit(cache=True, nogil=True)
-def _ancestor_rows(A, B, weights, blank, low, under, parent, first, last, value, leaf, K, start, stop, upper):
-    """Rows start to stop of K: the weighted sum over trees of the value at the nearest common ancestor."""
+def _ancestor_rows(
+    A,
+    B,
+    weights,
+    blank,
+    low,
+    under,
+    parent,
+    first,
+    last,
+    value,
+    leaf,
+    K,
+    start,
+    stop,
+    upper,
+):
+    """Rows start to stop of K: the weighted sum over trees of the value at the
+    nearest common ancestor."""
     n_trees, n = B.shape
     K[start:stop] = 0.0
     for t in range(n_trees):
@@ -1273,19 +1569,24 @@ def _ancestor_rows(A, B, weights, blank, low, under, parent, first, last, value,
 
 # %% ../nbs/03_forest_kernel.ipynb #b65e8d94
 def _common_halvings(a, b, depth):
-    """How many times, at most ``depth``, the unit interval is halved without parting a number of a from one of b."""
-    cell = lambda x: np.minimum(np.floor(x * 2.0**depth), 2.0**depth - 1).astype(np.int64)
+    """How many times, at most ``depth``, the unit interval is halved without parting
+    a number of a from one of b."""
+    cell = lambda x: np.minimum(np.floor(x * 2.0**depth), 2.0**depth - 1).astype(
+        np.int64
+    )
     apart = np.bitwise_xor.outer(cell(a), cell(b))
     return depth - np.frexp(apart.astype(float))[1]
 
 # %% ../nbs/03_forest_kernel.ipynb #32e96bc5
 class CentredForestKernel(Kernel):
-    r"""Kernel of infinitely many centred trees: at each node a coordinate drawn at random, halved, down to a depth.
+    r"""Kernel of infinitely many centred trees: at each node a coordinate drawn at
+    random, halved, down to a depth.
 
     .. math:: k(x, z) = \sum_{k_1 + \dots + k_p = m,\; k_j \le c_j} \frac{m!}{k_1! \cdots k_p!}\, p^{-m}
 
-    where m is the depth and :math:`c_j` the number of halvings that :math:`x_j` and :math:`z_j` stay together for: the
-    probability that x and z share a leaf (eq-forestk-centred).
+    where m is the depth and :math:`c_j` the number of halvings that :math:`x_j` and
+    :math:`z_j` stay together for: the probability that x and z share a leaf
+    (eq-forestk-centred).
 
     Parameters
     ----------
@@ -1308,24 +1609,35 @@ class CentredForestKernel(Kernel):
 
     def _check_params(self):
         if not (isinstance(self.depth, numbers.Integral) and 0 <= self.depth <= 50):
-            raise ValueError(f"depth must be an integer from 0 to 50: got {self.depth!r}.")
+            raise ValueError(
+                f"depth must be an integer from 0 to 50: got {self.depth!r}."
+            )
 
     def _prepare(self, Y):
         Y = super()._prepare(Y)
         if Y.size and not (Y.min() >= 0 and Y.max() <= 1):
-            raise ValueError(f"Points of the unit cube are needed: got coordinates from {Y.min()} to {Y.max()}.")
+            raise ValueError(
+                f"Points of the unit cube are needed: got coordinates from "
+                f"{Y.min()} to {Y.max()}."
+            )
         return Y
 
     def _gram(self, A, B):
         m, p = self.depth, A.shape[1]
         term = 1.0 / np.cumprod([1.0, *range(1, m + 1)])  # 1 / i!
-        series = np.zeros((len(A), len(B), m + 1))  # coefficients of a polynomial for each pair
+        series = np.zeros(
+            (len(A), len(B), m + 1)
+        )  # coefficients of a polynomial for each pair
         series[:, :, 0] = 1.0
         for j in range(p):
             together = _common_halvings(A[:, j], B[:, j], m)
             terms = np.where(np.arange(m + 1) <= together[:, :, None], term, 0.0)
             series = sum(
-                np.pad(series[:, :, : m + 1 - i] * terms[:, :, i, None], ((0, 0), (0, 0), (i, 0))) for i in range(m + 1)
+                np.pad(
+                    series[:, :, : m + 1 - i] * terms[:, :, i, None],
+                    ((0, 0), (0, 0), (i, 0)),
+                )
+                for i in range(m + 1)
             )
         return series[:, :, m] / term[m] / float(p) ** m
 

@@ -21,7 +21,8 @@ from .core import check_gram
 
 # %% ../nbs/04_mkl.ipynb #0c8f28ee
 def gram_moments(K, center=True, scale=True):
-    r"""Mean vector and mean squared length of training points in feature space, from their Gram matrix.
+    r"""Mean vector and mean squared length of training points in feature space, from
+    their Gram matrix.
 
     Parameters
     ----------
@@ -62,24 +63,30 @@ def gram_moments(K, center=True, scale=True):
     means = K.mean(axis=0, dtype=np.float64) if center else np.zeros(len(K))
     size = K.trace(dtype=np.float64) / len(K) - means.mean()
     if scale and not size > 1e-10 * np.abs(K.diagonal()).max():
-        raise ValueError("A kernel that gives all training examples the same point cannot be centred and scaled.")
+        raise ValueError(
+            "A kernel that gives all training examples the same point cannot be "
+            "centred and scaled."
+        )
     return means, float(size) if scale else 1.0
 
 # %% ../nbs/04_mkl.ipynb #80b1e7b0
 def standardize_gram(K, moments=None):
-    """Gram matrix with the training points' mean at the origin, and their mean squared length one.
+    """Gram matrix with the training points' mean at the origin, and their mean squared
+    length one.
 
     Parameters
     ----------
     K : ndarray of shape (m, n)
         Gram matrix between m examples, one a row, and the n training examples.
     moments : tuple of (ndarray of shape (n,), float), optional
-        What :func:`gram_moments` says of the training Gram matrix; by default ``K`` is that matrix.
+        What :func:`gram_moments` says of the training Gram matrix; by default ``K`` is
+        that matrix.
 
     Returns
     -------
     ndarray of shape (m, n)
-        The matrix, centred and scaled; of the training examples it has a diagonal of mean 1.
+        The matrix, centred and scaled; of the training examples it has a diagonal of
+        mean 1.
 
     See Also
     --------
@@ -106,7 +113,8 @@ def standardize_gram(K, moments=None):
 # %% ../nbs/04_mkl.ipynb #dd25719b
 @njit(cache=True, nogil=True)
 def _pack_rows(K, first, last, out):
-    """Rows ``first`` to ``last`` of the upper triangle of a matrix, one after the other."""
+    """Rows ``first`` to ``last`` of the upper triangle of a matrix, one after the
+    other."""
     n = len(K)
     q = first * n - first * (first - 1) // 2
     for i in range(first, last):
@@ -135,7 +143,8 @@ def _transpose_rows(columns, first, last, m, Z):
 
 # %% ../nbs/04_mkl.ipynb #c6b21c34
 def pair_labels(y):
-    r"""Labels of pairs: :math:`t_{ij} = 2 \cdot 1[y_i = y_j] - 1`, for all :math:`i \le j`.
+    r"""Labels of pairs: :math:`t_{ij} = 2 \cdot 1[y_i = y_j] - 1`, for all :math:`i \le
+    j`.
 
     Parameters
     ----------
@@ -145,8 +154,9 @@ def pair_labels(y):
     Returns
     -------
     ndarray of shape (n (n + 1) / 2,), float32
-        +1 for two examples of one class and -1 otherwise, in the order of the rows of the upper triangle,
-        that of ``np.triu_indices(n)``. A pair of an example with itself counts.
+        +1 for two examples of one class and -1 otherwise, in the order of the rows of
+        the upper triangle, that of ``np.triu_indices(n)``. A pair of an example with
+        itself counts.
 
     Notes
     -----
@@ -165,7 +175,8 @@ def pair_labels(y):
 
 # %% ../nbs/04_mkl.ipynb #ffe8ff66
 def _in_threads(work, n_rows, n_jobs=None):
-    """Call ``work(first, last)`` on consecutive blocks of rows, one a thread, and return what they return."""
+    """Call ``work(first, last)`` on consecutive blocks of rows, one a thread, and
+    return what they return."""
     n_threads = max(1, min(effective_n_jobs(n_jobs), n_rows))
     edges = np.linspace(0, n_rows, n_threads + 1).astype(np.int64)
     if n_threads == 1:
@@ -179,27 +190,44 @@ def _numbered(kernels, n, check_psd):
     for m, K in enumerate(kernels):
         K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
         if len(K) != n:
-            raise ValueError(f"kernels[{m}] must have a row and a column for each of the {n} labels: {K.shape}.")
+            raise ValueError(
+                f"kernels[{m}] must have a row and a column for each of the {n} "
+                f"labels: {K.shape}."
+            )
         if not K.any():
-            raise ValueError(f"kernels[{m}] is zero: it says nothing about any pair, and correlates with nothing.")
+            raise ValueError(
+                f"kernels[{m}] is zero: it says nothing about any pair, and "
+                f"correlates with nothing."
+            )
         yield K
 
 # %% ../nbs/04_mkl.ipynb #d87f8ded
 def _pair_matrix(kernels, n, p, n_jobs=None):
-    """The upper triangles of p Gram matrices as the columns of one float32 matrix, its rows contiguous."""
+    """The upper triangles of p Gram matrices as the columns of one float32 matrix,
+    its rows contiguous."""
     Z = np.empty((n * (n + 1) // 2, p), dtype=np.float32)
-    columns = np.empty((max(1, min(16, p // 4)), len(Z)), dtype=np.float32)  # a cache line of Z at a time
+    columns = np.empty(
+        (max(1, min(16, p // 4)), len(Z)), dtype=np.float32
+    )  # a cache line of Z at a time
     m = k = 0
     for K in kernels:
         if m + k == p:
             raise ValueError(f"There are more kernels than n_kernels={p}.")
-        _in_threads(lambda first, last: _pack_rows(K, first, last, columns[k]), n, n_jobs)  # noqa: B023
+        _in_threads(
+            lambda first, last: _pack_rows(K, first, last, columns[k]), n, n_jobs
+        )  # noqa: B023
         k += 1
         if k == len(columns) or m + k == p:
-            _in_threads(lambda first, last: _transpose_rows(columns[:k], first, last, m, Z), len(Z), n_jobs)  # noqa: B023
+            _in_threads(
+                lambda first, last: _transpose_rows(columns[:k], first, last, m, Z),
+                len(Z),
+                n_jobs,
+            )  # noqa: B023
             m, k = m + k, 0
     if m + k < p:
-        raise ValueError(f"There are {m + k} kernels, and n_kernels={p} were announced.")
+        raise ValueError(
+            f"There are {m + k} kernels, and n_kernels={p} were announced."
+        )
     return Z
 
 # %% ../nbs/04_mkl.ipynb #d368dde2
@@ -226,15 +254,20 @@ def _pull_of(Z, t, a, first, last):
 
 # %% ../nbs/04_mkl.ipynb #07b95dc0
 def _check_classes(y):
-    """Classes, the code of each example, and the members of each class: two classes of two at least."""
+    """Classes, the code of each example, and the members of each class: two classes
+    of two at least."""
     y = column_or_1d(np.asarray(y))
     check_classification_targets(y)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2:
-        raise ValueError(f"Two classes are needed to tell pairs apart: y has one class, {classes.tolist()}.")
+        raise ValueError(
+            f"Two classes are needed to tell pairs apart: y has one class, "
+            f"{classes.tolist()}."
+        )
     if counts.min() < 2:
         raise ValueError(
-            f"Class {classes[counts.argmin()]!s} has one member, so no pair of its own: each class needs two."
+            f"Class {classes[counts.argmin()]!s} has one member, so no pair of its "
+            f"own: each class needs two."
         )
     return classes, codes, counts
 
@@ -242,7 +275,9 @@ def _check_classes(y):
 def _pair_weights(t, class_weight):
     """Equal weights, or half of the weight for each label; they add up to one."""
     if class_weight not in (None, "balanced"):
-        raise ValueError(f"class_weight must be None or 'balanced': got {class_weight!r}.")
+        raise ValueError(
+            f"class_weight must be None or 'balanced': got {class_weight!r}."
+        )
     w = np.full(len(t), 1.0 / len(t), dtype=np.float32)
     if class_weight == "balanced":
         same = t > 0
@@ -251,15 +286,21 @@ def _pair_weights(t, class_weight):
 
 
 def _draw_pairs(t, n_pairs, random_state):
-    """As many pairs of each label, without replacement while they last; their rows, sorted."""
+    """As many pairs of each label, without replacement while they last; their rows,
+    sorted."""
     rng = check_random_state(random_state)
     sides = [np.flatnonzero(t > 0), np.flatnonzero(t < 0)]
     sizes = (n_pairs - n_pairs // 2, n_pairs // 2)
-    return np.sort(np.concatenate([rng.choice(s, k, replace=k > len(s)) for s, k in zip(sides, sizes)]))
+    return np.sort(
+        np.concatenate(
+            [rng.choice(s, k, replace=k > len(s)) for s, k in zip(sides, sizes)]
+        )
+    )
 
 # %% ../nbs/04_mkl.ipynb #2ff4fe60
 def kernel_correlations(kernels):
-    r"""Correlations :math:`Q_{ml} = \operatorname{tr}(K_m K_l) / (\|K_m\|_F \|K_l\|_F)` of Gram matrices.
+    r"""Correlations :math:`Q_{ml} = \operatorname{tr}(K_m K_l) / (\|K_m\|_F \|K_l\|_F)`
+    of Gram matrices.
 
     Parameters
     ----------
@@ -289,7 +330,10 @@ def kernel_correlations(kernels):
            [0.707, 1.   ]])
     """
     kernels = np.asarray(kernels)
-    G, step = np.zeros((len(kernels), len(kernels))), max(1, 2**22 // kernels[:, 0].size)
+    G, step = (
+        np.zeros((len(kernels), len(kernels))),
+        max(1, 2**22 // kernels[:, 0].size),
+    )
     for i in range(0, kernels.shape[1], step):
         F = kernels[:, i : i + step].reshape(len(kernels), -1).astype(np.float64)
         G += F @ F.T
@@ -300,7 +344,9 @@ def _correlations_of(G):
     """Cosines from scalar products; what rounding made negative is zero."""
     norms = np.sqrt(G.diagonal())
     if not norms.all():
-        raise ValueError(f"Kernel {norms.argmin()} is zero: it correlates with nothing.")
+        raise ValueError(
+            f"Kernel {norms.argmin()} is zero: it correlates with nothing."
+        )
     Q = np.clip(G / norms / norms[:, None], 0.0, 1.0)
     np.fill_diagonal(Q, 1.0)
     return 0.5 * (Q + Q.T)
@@ -311,7 +357,8 @@ class _PairCorrelations:
 
     @cached_property
     def correlations_(self):
-        """Correlations Q of the kernels, an array of shape (p, p): see :func:`kernel_correlations`."""
+        """Correlations Q of the kernels, an array of shape (p, p): see
+        :func:`kernel_correlations`."""
         G = np.zeros((self.n_kernels, self.n_kernels))
         for q in range(0, len(self.Z), 2**11):
             block = self.Z[q : q + 2**11].astype(np.float64)
@@ -332,7 +379,8 @@ class _PairArrays(_PairCorrelations):
         p = len(kernels) if hasattr(kernels, "__len__") else n_kernels
         if not isinstance(p, numbers.Integral) or p < 1:
             raise ValueError(
-                "Give at least one kernel, and n_kernels with a generator, which cannot tell their number."
+                "Give at least one kernel, and n_kernels with a generator, which "
+                "cannot tell their number."
             )
         self.n, self.n_kernels, self.n_jobs = len(codes), p, n_jobs
         self.Z = _pair_matrix(_numbered(kernels, self.n, check_psd), self.n, p, n_jobs)
@@ -343,32 +391,39 @@ class _PairArrays(_PairCorrelations):
         self.w = _pair_weights(self.t, class_weight)
 
     def _resample(self, n_pairs, random_state):
-        """Keep a drawn part of the pairs; the correlations are still those of the whole matrices."""
+        """Keep a drawn part of the pairs; the correlations are still those of the
+        whole matrices."""
         if not isinstance(n_pairs, numbers.Integral) or n_pairs < 2:
-            raise ValueError(f"n_pairs must be an integer of at least 2: got {n_pairs!r}.")
+            raise ValueError(
+                f"n_pairs must be an integer of at least 2: got {n_pairs!r}."
+            )
         self.correlations_  # noqa: B018
         self.pairs = _draw_pairs(self.t, n_pairs, random_state)
         self.Z, self.t = self.Z[self.pairs], self.t[self.pairs]
 
 # %% ../nbs/04_mkl.ipynb #7f2304fe
 class PairProblem(_PairArrays):
-    r"""The binary problem on pairs of examples whose solution is a combination of kernels.
+    r"""The binary problem on pairs of examples whose solution is a combination of
+    kernels.
 
     Parameters
     ----------
     kernels : array-like of shape (p, n, n), or iterable of (n, n) arrays
-        Gram matrices of the training examples. A generator is read one matrix at a time.
+        Gram matrices of the training examples. A generator is read one matrix at a
+        time.
     y : array-like of shape (n,)
         Classes.
     class_weight : {None, "balanced"}, default=None
-        With None each pair has the same weight. With "balanced" the pairs of equal and those of different classes
-        have half of the weight each.
+        With None each pair has the same weight. With "balanced" the pairs of equal and
+        those of different classes have half of the weight each.
     n_pairs : int, optional
-        Draw so many pairs, half of them of equal classes. By default all n (n + 1) / 2 are there.
+        Draw so many pairs, half of them of equal classes. By default all n (n + 1) / 2
+        are there.
     n_kernels : int, optional
         The number of matrices, where ``kernels`` cannot tell it.
     check_psd : bool, default=True
-        Whether the eigenvalues of the matrices are checked. Size, symmetry and NaN always are.
+        Whether the eigenvalues of the matrices are checked. Size, symmetry and NaN
+        always are.
     n_jobs : int, optional
         Threads, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -392,13 +447,13 @@ class PairProblem(_PairArrays):
     Raises
     ------
     ValueError
-        If a matrix is not a Gram matrix of as many examples as there are labels, or zero; if there is one class,
-        or a class with one member.
+        If a matrix is not a Gram matrix of as many examples as there are labels, or
+        zero; if there is one class, or a class with one member.
 
     Notes
     -----
-    The objective is :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top z_q]_+` over
-    :math:`\mu \ge 0` (eq-mkl-1). Derived in the chapter :ref:`ch-mkl`.
+    The objective is :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top
+    z_q]_+` over :math:`\mu \ge 0` (eq-mkl-1). Derived in the chapter :ref:`ch-mkl`.
 
     Examples
     --------
@@ -423,13 +478,21 @@ class PairProblem(_PairArrays):
         ndarray of shape (n_pairs,), float32
             The margins, summed in double precision.
         """
-        mu, out = np.ascontiguousarray(mu, dtype=np.float64), np.empty(self.n_pairs, dtype=np.float32)
-        _in_threads(lambda first, last: _scores_of(self.Z, mu, first, last, out), self.n_pairs, self.n_jobs)
+        mu, out = (
+            np.ascontiguousarray(mu, dtype=np.float64),
+            np.empty(self.n_pairs, dtype=np.float32),
+        )
+        _in_threads(
+            lambda first, last: _scores_of(self.Z, mu, first, last, out),
+            self.n_pairs,
+            self.n_jobs,
+        )
         out *= self.t
         return out
 
     def loss(self, mu):
-        r"""Weighted hinge loss :math:`\sum_q w_q [1 - t_q\, \mu^\top z_q]_+` (eq-mkl-1).
+        r"""Weighted hinge loss :math:`\sum_q w_q [1 - t_q\, \mu^\top z_q]_+`
+        (eq-mkl-1).
 
         Parameters
         ----------
@@ -441,7 +504,9 @@ class PairProblem(_PairArrays):
         float
             The loss; it is 1 at ``mu = 0``.
         """
-        return float(np.vdot(self.w.astype(np.float64), np.maximum(1.0 - self.margins(mu), 0.0)))
+        return float(
+            np.vdot(self.w.astype(np.float64), np.maximum(1.0 - self.margins(mu), 0.0))
+        )
 
     def pull(self, a):
         r"""The pull :math:`v = \sum_q a_q t_q z_q` of weighted pairs on the kernels.
@@ -454,10 +519,17 @@ class PairProblem(_PairArrays):
         Returns
         -------
         ndarray of shape (p,)
-            Minus the gradient of the loss, where ``a`` is ``w`` on the pairs of margin below 1 and 0 above.
+            Minus the gradient of the loss, where ``a`` is ``w`` on the pairs of margin
+            below 1 and 0 above.
         """
         a = np.ascontiguousarray(a)
-        return sum(_in_threads(lambda first, last: _pull_of(self.Z, self.t, a, first, last), self.n_pairs, self.n_jobs))
+        return sum(
+            _in_threads(
+                lambda first, last: _pull_of(self.Z, self.t, a, first, last),
+                self.n_pairs,
+                self.n_jobs,
+            )
+        )
 
     def objective(self, mu, regularizer, lam):
         r"""Objective :math:`\frac\lambda2 R(\mu)` plus the loss (eq-mkl-1).
@@ -483,18 +555,30 @@ class _Form:
     """A term that is linear plus quadratic."""
 
     def __init__(self, linear, quadratic, name="custom"):
-        c, A = np.asarray(linear, dtype=np.float64), check_gram(quadratic, name="quadratic").astype(np.float64)
+        c, A = (
+            np.asarray(linear, dtype=np.float64),
+            check_gram(quadratic, name="quadratic").astype(np.float64),
+        )
         if c.ndim != 1 or len(A) != len(c) or not np.isfinite(c).all():
-            raise ValueError(f"linear must be finite, and as long as quadratic: got shapes {c.shape} and {A.shape}.")
-        if A.min() < 0 and not sla.eigvalsh(A, subset_by_index=[0, 0])[0] > 1e-10 * A.diagonal().max():
             raise ValueError(
-                "quadratic must have entries >= 0 or be positive definite: it has a direction without price."
+                f"linear must be finite, and as long as quadratic: got shapes "
+                f"{c.shape} and {A.shape}."
+            )
+        if (
+            A.min() < 0
+            and not sla.eigvalsh(A, subset_by_index=[0, 0])[0]
+            > 1e-10 * A.diagonal().max()
+        ):
+            raise ValueError(
+                "quadratic must have entries >= 0 or be positive definite: it has a "
+                "direction without price."
             )
         self.curved = A.diagonal() > 0
         if (c[~self.curved] <= 0).any():
             m = np.flatnonzero(~self.curved)[c[~self.curved].argmin()]
             raise ValueError(
-                f"Kernel {m} has the price {c[m]:.3g} and no quadratic term: the problem may have no solution. "
+                f"Kernel {m} has the price {c[m]:.3g} and no quadratic term: the "
+                f"problem may have no solution. "
                 "A price must be positive where quadratic has a zero on its diagonal."
             )
         self.linear, self.quadratic, self.name = c, A, name
@@ -535,14 +619,16 @@ class _Form:
 
 # %% ../nbs/04_mkl.ipynb #6ac4e615
 class Regularizer(_Form):
-    r"""A regulariser :math:`R(\mu) = c^\top \mu + \mu^\top A \mu` on weights that are not negative.
+    r"""A regulariser :math:`R(\mu) = c^\top \mu + \mu^\top A \mu` on weights that are
+    not negative.
 
     Parameters
     ----------
     linear : array-like of shape (p,)
         The prices c. Where ``A[m, m]`` is zero, ``c[m]`` must be positive.
     quadratic : array-like of shape (p, p)
-        The matrix A: positive semi-definite, with entries that are not negative or without a zero eigenvalue.
+        The matrix A: positive semi-definite, with entries that are not negative or
+        without a zero eigenvalue.
     name : str, default="custom"
         What to call it.
 
@@ -568,7 +654,8 @@ class Regularizer(_Form):
     """
 
     def scale_dual(self, v, lam):
-        r"""Largest factor up to 1 that makes a pull affordable, so that the dual value is finite.
+        r"""Largest factor up to 1 that makes a pull affordable, so that the dual value
+        is finite.
 
         Parameters
         ----------
@@ -580,13 +667,17 @@ class Regularizer(_Form):
         Returns
         -------
         float
-            The largest s with :math:`s v_m \le \lambda c_m / 2` for all m with :math:`A_{mm} = 0`.
+            The largest s with :math:`s v_m \le \lambda c_m / 2` for all m with
+            :math:`A_{mm} = 0`.
         """
         flat = ~self.curved & (v > 0)
-        return float(min(1.0, (0.5 * lam * self.linear[flat] / v[flat]).min(initial=1.0)))
+        return float(
+            min(1.0, (0.5 * lam * self.linear[flat] / v[flat]).min(initial=1.0))
+        )
 
     def conjugate(self, v, lam, start=None):
-        r"""Supremum over weights of :math:`v^\top \mu - \frac\lambda2 R(\mu)`, and where it is reached.
+        r"""Supremum over weights of :math:`v^\top \mu - \frac\lambda2 R(\mu)`, and
+        where it is reached.
 
         Parameters
         ----------
@@ -600,7 +691,8 @@ class Regularizer(_Form):
         Returns
         -------
         value : float
-            The supremum; infinite if a kernel without a quadratic term has a pull above its price.
+            The supremum; infinite if a kernel without a quadratic term has a pull above
+            its price.
         mu : ndarray of shape (p,)
             Weights that reach it (zeros if it is infinite).
 
@@ -614,11 +706,14 @@ class Regularizer(_Form):
         on = np.flatnonzero(self.curved)
         if len(on):
             A = lam * self.quadratic[np.ix_(on, on)]
-            mu[on] = nonnegative_quadratic(A, u[on], None if start is None else start[on])
+            mu[on] = nonnegative_quadratic(
+                A, u[on], None if start is None else start[on]
+            )
         return float(u @ mu - 0.5 * lam * (mu @ (self.quadratic @ mu))), mu
 
     def dual_value(self, total, v, lam, start=None):
-        """Dual value of variables with a given sum and pull, scaled down where they are not affordable.
+        """Dual value of variables with a given sum and pull, scaled down where they are
+        not affordable.
 
         Parameters
         ----------
@@ -655,8 +750,9 @@ def make_regularizer(name, Q, rho=0.5):
     Parameters
     ----------
     name : {"l2", "l1", "l2-corr", "l1-corr", "sparse-corr"}
-        :math:`R_2 = \|\mu\|^2`, :math:`R_1 = \mathbf{1}^\top\mu`, :math:`R_2^Q = \mu^\top Q \mu`,
-        :math:`R_1^Q = \mathbf{1}^\top \sqrt{Q} \mu`, or :math:`\rho R_1 + (1 - \rho) R_2^Q`.
+        :math:`R_2 = \|\mu\|^2`, :math:`R_1 = \mathbf{1}^\top\mu`, :math:`R_2^Q =
+        \mu^\top Q \mu`, :math:`R_1^Q = \mathbf{1}^\top \sqrt{Q} \mu`, or :math:`\rho
+        R_1 + (1 - \rho) R_2^Q`.
     Q : ndarray of shape (p, p), or int
         Correlations of the kernels; for "l2" and "l1" the number of kernels will do.
     rho : float, default=0.5
@@ -670,8 +766,9 @@ def make_regularizer(name, Q, rho=0.5):
     Raises
     ------
     ValueError
-        If the name is not known, Q is needed and not given, or :math:`\sqrt{Q}\mathbf{1}` has an entry that is
-        not positive, for which :math:`R_1^Q` has no lower bound.
+        If the name is not known, Q is needed and not given, or
+        :math:`\sqrt{Q}\mathbf{1}` has an entry that is not positive, for which
+        :math:`R_1^Q` has no lower bound.
 
     Notes
     -----
@@ -685,12 +782,17 @@ def make_regularizer(name, Q, rho=0.5):
     array([2., 2., 2., 2.])
     """
     if name not in _TERMS:
-        raise ValueError(f"regularizer must be one of {', '.join(_TERMS)}: got {name!r}.")
+        raise ValueError(
+            f"regularizer must be one of {', '.join(_TERMS)}: got {name!r}."
+        )
     if not 0 <= rho <= 1:
         raise ValueError(f"rho must be between 0 and 1: got {rho}.")
     if isinstance(Q, numbers.Integral):
         if name not in ("l2", "l1"):
-            raise ValueError(f"The regularizer {name} needs the correlations of the kernels: got Q={Q}.")
+            raise ValueError(
+                f"The regularizer {name} needs the correlations of the kernels: got "
+                f"Q={Q}."
+            )
         Q = np.eye(Q)
     Q = check_gram(Q, name="Q").astype(np.float64)
     return Regularizer(*_TERMS[name](Q, rho), name=name)
@@ -703,18 +805,21 @@ def _root_sums(Q):
 
 # %% ../nbs/04_mkl.ipynb #5a1eed73
 def nonnegative_quadratic(A, u, start=None, max_steps=None):
-    r"""Minimise :math:`\frac12 x^\top A x - u^\top x` over :math:`x \ge 0`, by active sets.
+    r"""Minimise :math:`\frac12 x^\top A x - u^\top x` over :math:`x \ge 0`, by active
+    sets.
 
     Parameters
     ----------
     A : ndarray of shape (p, p)
-        Positive semi-definite matrix, with entries that are not negative or without a zero eigenvalue.
+        Positive semi-definite matrix, with entries that are not negative or without a
+        zero eigenvalue.
     u : ndarray of shape (p,)
         Linear term.
     start : ndarray of shape (p,), optional
         A guess, not negative. Its zeros are a good guess of those of the solution.
     max_steps : int, optional
-        Linear systems to solve at most; by default ``30 p``, some ten times what is needed.
+        Linear systems to solve at most; by default ``30 p``, some ten times what is
+        needed.
 
     Returns
     -------
@@ -723,9 +828,10 @@ def nonnegative_quadratic(A, u, start=None, max_steps=None):
 
     Notes
     -----
-    The algorithm of Lawson and Hanson. A singular block is no obstacle: the solution of the system, with 1e-12
-    added to its diagonal, is then a long step along a direction in which the objective falls, and the first entry
-    that becomes zero stops it. Derived in the chapter :ref:`ch-mkl`.
+    The algorithm of Lawson and Hanson. A singular block is no obstacle: the solution of
+    the system, with 1e-12 added to its diagonal, is then a long step along a direction
+    in which the objective falls, and the first entry that becomes zero stops it.
+    Derived in the chapter :ref:`ch-mkl`.
 
     Examples
     --------
@@ -775,8 +881,8 @@ def dual_value(problem, regularizer, lam, a):
     lam : float
         Its factor, positive.
     a : ndarray of shape (n_pairs,)
-        Dual variables. They are clipped to the interval from 0 to ``problem.w``, and scaled down where the
-        regulariser asks for it.
+        Dual variables. They are clipped to the interval from 0 to ``problem.w``, and
+        scaled down where the regulariser asks for it.
 
     Returns
     -------
@@ -789,8 +895,8 @@ def dual_value(problem, regularizer, lam, a):
 
     Notes
     -----
-    :math:`\sum_q a_q - \sup_{\mu \ge 0} (v^\top\mu - \frac\lambda2 R(\mu))` with :math:`v = \sum_q a_q t_q z_q`.
-    Derived in the chapter :ref:`ch-mkl`.
+    :math:`\sum_q a_q - \sup_{\mu \ge 0} (v^\top\mu - \frac\lambda2 R(\mu))` with
+    :math:`v = \sum_q a_q t_q z_q`. Derived in the chapter :ref:`ch-mkl`.
 
     Examples
     --------
@@ -802,11 +908,14 @@ def dual_value(problem, regularizer, lam, a):
     0.543
     """
     a = np.clip(a, 0.0, problem.w)
-    return regularizer.dual_value(a.sum(dtype=np.float64), problem.pull(a), _check_lam(lam))
+    return regularizer.dual_value(
+        a.sum(dtype=np.float64), problem.pull(a), _check_lam(lam)
+    )
 
 # %% ../nbs/04_mkl.ipynb #ad55f245
 def duality_gap(problem, regularizer, lam, mu, a=None):
-    r"""Objective at weights mu minus the dual value of a: a bound on the distance from the least objective.
+    r"""Objective at weights mu minus the dual value of a: a bound on the distance from
+    the least objective.
 
     Parameters
     ----------
@@ -819,7 +928,8 @@ def duality_gap(problem, regularizer, lam, mu, a=None):
     mu : ndarray of shape (p,)
         Weights of the kernels, not negative.
     a : ndarray of shape (n_pairs,), optional
-        Dual variables; by default ``w`` on the pairs of margin below 1, half of it at 1, and 0 above.
+        Dual variables; by default ``w`` on the pairs of margin below 1, half of it at
+        1, and 0 above.
 
     Returns
     -------
@@ -832,11 +942,14 @@ def duality_gap(problem, regularizer, lam, mu, a=None):
     """
     if a is None:
         a = problem.w * np.heaviside(1.0 - problem.margins(mu), 0.5)
-    return problem.objective(mu, regularizer, lam) - dual_value(problem, regularizer, lam, a)
+    return problem.objective(mu, regularizer, lam) - dual_value(
+        problem, regularizer, lam, a
+    )
 
 # %% ../nbs/04_mkl.ipynb #917d5be6
 def solve_cvxpy(problem, regularizer, lam, **options):
-    r"""Solve the problem as it is written, with cvxpy: for some ten thousand pairs at most.
+    r"""Solve the problem as it is written, with cvxpy: for some ten thousand pairs at
+    most.
 
     Parameters
     ----------
@@ -852,8 +965,9 @@ def solve_cvxpy(problem, regularizer, lam, **options):
     Returns
     -------
     Bunch
-        ``mu`` (p,), the weights, zero where they move no margin by 1e-6; ``a`` (n_pairs,), the dual variables;
-        ``objective`` and ``dual``, computed afresh from these; ``gap``, their difference as a part of the objective.
+        ``mu`` (p,), the weights, zero where they move no margin by 1e-6; ``a``
+        (n_pairs,), the dual variables; ``objective`` and ``dual``, computed afresh from
+        these; ``gap``, their difference as a part of the objective.
 
     Notes
     -----
@@ -861,19 +975,43 @@ def solve_cvxpy(problem, regularizer, lam, **options):
     """
     import cvxpy as cp
 
-    lam, Z, w = _check_lam(lam), problem.Z.astype(np.float64) * problem.t[:, None], problem.w.astype(np.float64)
-    mu, slack = cp.Variable(problem.n_kernels, nonneg=True), cp.Variable(problem.n_pairs, nonneg=True)
+    lam, Z, w = (
+        _check_lam(lam),
+        problem.Z.astype(np.float64) * problem.t[:, None],
+        problem.w.astype(np.float64),
+    )
+    mu, slack = (
+        cp.Variable(problem.n_kernels, nonneg=True),
+        cp.Variable(problem.n_pairs, nonneg=True),
+    )
     hinge = 1.0 - Z @ mu <= slack
     R = regularizer.linear @ mu + cp.quad_form(mu, cp.psd_wrap(regularizer.quadratic))
-    cp.Problem(cp.Minimize(0.5 * lam * R + w @ slack), [hinge]).solve(**{"solver": "CLARABEL", **options})
-    effect = mu.value * np.sqrt(np.mean(Z**2, axis=0))  # on the margins, whose unit is 1
-    weights, a = np.where(effect > 1e-6, mu.value, 0.0), np.clip(hinge.dual_value, 0.0, w)
-    objective, dual = problem.objective(weights, regularizer, lam), dual_value(problem, regularizer, lam, a)
-    return Bunch(mu=weights, a=a, objective=objective, dual=dual, gap=(objective - dual) / objective)
+    cp.Problem(cp.Minimize(0.5 * lam * R + w @ slack), [hinge]).solve(
+        **{"solver": "CLARABEL", **options}
+    )
+    effect = mu.value * np.sqrt(
+        np.mean(Z**2, axis=0)
+    )  # on the margins, whose unit is 1
+    weights, a = (
+        np.where(effect > 1e-6, mu.value, 0.0),
+        np.clip(hinge.dual_value, 0.0, w),
+    )
+    objective, dual = (
+        problem.objective(weights, regularizer, lam),
+        dual_value(problem, regularizer, lam, a),
+    )
+    return Bunch(
+        mu=weights,
+        a=a,
+        objective=objective,
+        dual=dual,
+        gap=(objective - dual) / objective,
+    )
 
 # %% ../nbs/04_mkl.ipynb #298604d5
 def lam_max(problem, regularizer):
-    r"""Smallest lam at which no kernel is worth its price, so that ``mu = 0`` is optimal.
+    r"""Smallest lam at which no kernel is worth its price, so that ``mu = 0`` is
+    optimal.
 
     Parameters
     ----------
@@ -885,8 +1023,9 @@ def lam_max(problem, regularizer):
     Returns
     -------
     float
-        :math:`\max_m 2 v_m / c_m` over the kernels with a pull :math:`v = \sum_q w_q t_q z_q` that is positive;
-        0 if there is none, infinite if one of them has no price :math:`c_m > 0`, as in "l2" and "l2-corr".
+        :math:`\max_m 2 v_m / c_m` over the kernels with a pull :math:`v = \sum_q w_q
+        t_q z_q` that is positive; 0 if there is none, infinite if one of them has no
+        price :math:`c_m > 0`, as in "l2" and "l2-corr".
 
     Notes
     -----
@@ -917,9 +1056,10 @@ def selection_reasons(problem, regularizer, lam, mu, a):
     Returns
     -------
     Bunch
-        ``pull``, :math:`v = \sum_q a_q t_q z_q`; ``price``, :math:`\frac\lambda2 (c + 2 A \mu)`, at which the
-        kernel can be had beside the others; ``selected``. All have shape (p,).
-        At an optimum the pull is the price for a selected kernel, and at most the price for the others.
+        ``pull``, :math:`v = \sum_q a_q t_q z_q`; ``price``, :math:`\frac\lambda2 (c + 2
+        A \mu)`, at which the kernel can be had beside the others; ``selected``. All
+        have shape (p,). At an optimum the pull is the price for a selected kernel, and
+        at most the price for the others.
 
     Notes
     -----
@@ -944,12 +1084,19 @@ from sklearn.utils import Bunch, _safe_indexing, check_random_state, column_or_1
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from .core import LinearKernel, RBFKernel, check_gram, check_kernel, squared_distances
+from okbook.core import (
+    LinearKernel,
+    RBFKernel,
+    check_gram,
+    check_kernel,
+    squared_distances,
+)
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #575755ea
 @njit(cache=True, nogil=True)
 def _sgd_steps(Z, t, draws, lam, linear, values, columns, ends, steps, mu, mean):
-    """Steps of the projected stochastic subgradient, one for each row of draws; adds up the gradients in ``mean``."""
+    """Steps of the projected stochastic subgradient, one for each row of draws; adds
+    up the gradients in ``mean``."""
     p, gradient = len(mu), np.empty(len(mu))
     for step in range(len(draws)):
         for m in range(p):
@@ -969,8 +1116,18 @@ def _sgd_steps(Z, t, draws, lam, linear, values, columns, ends, steps, mu, mean)
             mu[m] = max(0.0, mu[m] - steps[step] * gradient[m])
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #1dd0d3d8
-def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=1, tol=1e-3, random_state=None):
-    r"""Run the source's stochastic gradient: projected steps on drawn pairs, stopped after a number of steps.
+def solve_sgd(
+    problem,
+    regularizer,
+    lam,
+    epochs=100,
+    max_iter=20000,
+    batch_size=1,
+    tol=1e-3,
+    random_state=None,
+):
+    r"""Run the source's stochastic gradient: projected steps on drawn pairs, stopped
+    after a number of steps.
 
     Parameters
     ----------
@@ -994,15 +1151,16 @@ def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=
     Returns
     -------
     Bunch
-        ``mu`` (p,), the last weights; ``a`` (n_pairs,), ``w`` where their margin is below 1; ``objective``, ``dual``
-        and relative ``gap`` of the two; ``n_iter``, steps; ``n_passes``, drawn pairs over ``n_pairs``; ``stopped``,
-        which of "epochs", "max_iter" and "tol" ended it.
+        ``mu`` (p,), the last weights; ``a`` (n_pairs,), ``w`` where their margin is
+        below 1; ``objective``, ``dual`` and relative ``gap`` of the two; ``n_iter``,
+        steps; ``n_passes``, drawn pairs over ``n_pairs``; ``stopped``, which of
+        "epochs", "max_iter" and "tol" ended it.
 
     Notes
     -----
-    The problem is that of eq-mkl-1. The step number k has the length :math:`1 / (\lambda k)` for a term with
-    curvature, and :math:`1 / \sqrt{k}` for one without. What the source does not say is listed in the chapter
-    :ref:`ch-mkl-solvers`.
+    The problem is that of eq-mkl-1. The step number k has the length :math:`1 /
+    (\lambda k)` for a term with curvature, and :math:`1 / \sqrt{k}` for one without.
+    What the source does not say is listed in the chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
@@ -1013,25 +1171,59 @@ def solve_sgd(problem, regularizer, lam, epochs=100, max_iter=20000, batch_size=
     >>> solve_sgd(problem, make_regularizer("l1", 2), 0.1, random_state=0).stopped
     'epochs'
     """
-    lam, rng, mu, n_iter = _check_lam(lam), check_random_state(random_state), np.zeros(problem.n_kernels), 0
+    lam, rng, mu, n_iter = (
+        _check_lam(lam),
+        check_random_state(random_state),
+        np.zeros(problem.n_kernels),
+        0,
+    )
     n_steps = min(max_iter, -(-epochs * problem.n_pairs // batch_size))
-    stopped, edges = "max_iter" if n_steps == max_iter else "epochs", np.cumsum(problem.w, dtype=np.float64)
-    A = csr_array(regularizer.quadratic)  # none or few of its entries may differ from zero
+    stopped, edges = (
+        "max_iter" if n_steps == max_iter else "epochs",
+        np.cumsum(problem.w, dtype=np.float64),
+    )
+    A = csr_array(
+        regularizer.quadratic
+    )  # none or few of its entries may differ from zero
     quadratic = A.data, A.indices, A.indptr
     while n_iter < n_steps:
         size, mean = min(1000, n_steps - n_iter), np.zeros(len(mu))
-        draws = np.searchsorted(edges[:-1], edges[-1] * rng.random_sample((size, batch_size)), side="right")
+        draws = np.searchsorted(
+            edges[:-1], edges[-1] * rng.random_sample((size, batch_size)), side="right"
+        )
         k = np.arange(n_iter + 1.0, n_iter + size + 1.0)
         steps = 1.0 / (lam * k) if regularizer.curved.all() else 1.0 / np.sqrt(k)
-        _sgd_steps(problem.Z, problem.t, draws, lam, regularizer.linear, *quadratic, steps, mu, mean)
+        _sgd_steps(
+            problem.Z,
+            problem.t,
+            draws,
+            lam,
+            regularizer.linear,
+            *quadratic,
+            steps,
+            mu,
+            mean,
+        )
         n_iter += size
         if size == 1000 and np.linalg.norm(mean / size) <= tol:
             stopped = "tol"
             break
     a = problem.w * np.heaviside(1.0 - problem.margins(mu), 0.5).astype(np.float32)
-    objective, dual = problem.objective(mu, regularizer, lam), dual_value(problem, regularizer, lam, a)
-    found = Bunch(mu=mu, a=a, objective=objective, dual=dual, gap=(objective - dual) / objective, n_iter=n_iter)
-    return Bunch(**found, n_passes=n_iter * batch_size / problem.n_pairs, stopped=stopped)
+    objective, dual = (
+        problem.objective(mu, regularizer, lam),
+        dual_value(problem, regularizer, lam, a),
+    )
+    found = Bunch(
+        mu=mu,
+        a=a,
+        objective=objective,
+        dual=dual,
+        gap=(objective - dual) / objective,
+        n_iter=n_iter,
+    )
+    return Bunch(
+        **found, n_passes=n_iter * batch_size / problem.n_pairs, stopped=stopped
+    )
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #81207092
 def smoothed_hinge(margins, delta):
@@ -1042,14 +1234,17 @@ def smoothed_hinge(margins, delta):
     margins : array-like
         Margins s; the hinge is :math:`[1 - s]_+`.
     delta : float
-        The width: within :math:`\delta / 2` of the kink at 1 the loss is a parabola, elsewhere it is the hinge.
+        The width: within :math:`\delta / 2` of the kink at 1 the loss is a parabola,
+        elsewhere it is the hinge.
 
     Returns
     -------
     loss : ndarray
-        :math:`h_\delta(s)`, with :math:`[1 - s]_+ \le h_\delta(s) \le [1 - s]_+ + \delta / 8`.
+        :math:`h_\delta(s)`, with :math:`[1 - s]_+ \le h_\delta(s) \le [1 - s]_+ +
+        \delta / 8`.
     share : ndarray
-        :math:`-h_\delta'(s)`, from 0 to 1: a pair of weight w has the dual variable w times its share.
+        :math:`-h_\delta'(s)`, from 0 to 1: a pair of weight w has the dual variable w
+        times its share.
 
     Notes
     -----
@@ -1068,7 +1263,8 @@ def smoothed_hinge(margins, delta):
 # %% ../nbs/04_mkl_1_solvers.ipynb #217aaf74
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, pull):
-    """One pass over a block of rows: margins, what the pairs pull, and four sums (see ``_as_point``)."""
+    """One pass over a block of rows: margins, what the pairs pull, and four sums
+    (see ``_as_point``)."""
     p, loss, smooth, total, rounding = len(mu), 0.0, 0.0, 0.0, 0.0
     for q in range(first, last):
         s = 0.0
@@ -1093,7 +1289,8 @@ def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, pull):
 # %% ../nbs/04_mkl_1_solvers.ipynb #888f9ac1
 @njit(cache=True, nogil=True)
 def _rows_between(old, new, w, x, delta, first, last):
-    """Smoothed loss between two vectors of margins, and minus its slope, on a block of pairs."""
+    """Smoothed loss between two vectors of margins, and minus its slope, on a block
+    of pairs."""
     smooth = pulled = 0.0
     for q in range(first, last):
         along = new[q] - old[q]
@@ -1108,18 +1305,33 @@ def _as_point(mu, delta, sums, **more):
     "What a pass tells, by name."
     loss, smooth, total, rounding = map(float, sums[:4])
     return Bunch(
-        mu=mu, delta=delta, loss=loss, smooth=smooth, total=total, rounding=rounding, pull=np.array(sums[4:]), **more
+        mu=mu,
+        delta=delta,
+        loss=loss,
+        smooth=smooth,
+        total=total,
+        rounding=rounding,
+        pull=np.array(sums[4:]),
+        **more,
     )
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #7e245700
 class _Pairs:
-    "Pairs to sum over, all of a problem or every k-th, and how often all rows of the problem have been read."
+    """Pairs to sum over, all of a problem or every k-th, and how often all rows of
+    the problem have been read."""
 
     def __init__(self, problem, rows=slice(None)):
-        self.Z, self.t, self.w = (np.ascontiguousarray(part[rows]) for part in (problem.Z, problem.t, problem.w))
+        self.Z, self.t, self.w = (
+            np.ascontiguousarray(part[rows])
+            for part in (problem.Z, problem.t, problem.w)
+        )
         if len(self.w) < problem.n_pairs:
             self.w = self.w / self.w.sum(dtype=np.float64)
-        self.n_jobs, self.share, self.passes = problem.n_jobs, len(self.w) / problem.n_pairs, 0.0
+        self.n_jobs, self.share, self.passes = (
+            problem.n_jobs,
+            len(self.w) / problem.n_pairs,
+            0.0,
+        )
         some = self.Z[:: max(1, len(self.Z) // 2**11)].astype(np.float64)
         self.damping = 1e-6 * np.maximum(np.mean(some**2, axis=0), 1e-300)
 
@@ -1129,17 +1341,24 @@ class _Pairs:
 
         def work(first, last):
             pull = np.zeros(len(mu))
-            sums = _smoothed_rows(self.Z, self.t, self.w, mu, delta, first, last, margins, pull)
+            sums = _smoothed_rows(
+                self.Z, self.t, self.w, mu, delta, first, last, margins, pull
+            )
             return np.r_[sums, pull]
 
         self.passes += self.share
-        return _as_point(mu, delta, sum(_in_threads(work, len(self.w), self.n_jobs)), margins=margins)
+        return _as_point(
+            mu, delta, sum(_in_threads(work, len(self.w), self.n_jobs)), margins=margins
+        )
 
     def between(self, old, new, x, delta):
-        "Smoothed loss at a fraction x of the way between two points, and minus its slope, from their margins."
+        """Smoothed loss at a fraction x of the way between two points, and minus its
+        slope, from their margins."""
 
         def work(first, last):
-            return np.array(_rows_between(old.margins, new.margins, self.w, x, delta, first, last))
+            return np.array(
+                _rows_between(old.margins, new.margins, self.w, x, delta, first, last)
+            )
 
         return sum(_in_threads(work, len(self.w), self.n_jobs))
 
@@ -1156,11 +1375,16 @@ def _zone_of(margins, delta):
 
 
 def _curvature(pairs, point, max_rows=2**13):
-    "Hessian of the smoothed loss: the pairs in the rounded zone, at most so many of them, evenly spread."
+    """Hessian of the smoothed loss: the pairs in the rounded zone, at most so many
+    of them, evenly spread."""
     zone = _zone_of(point.margins, point.delta)
     some = zone[:: max(1, -(-len(zone) // max_rows))]
     rows = pairs.Z[some] * np.sqrt(pairs.w[some], dtype=np.float64)[:, None]
-    scale = pairs.w[zone].sum(dtype=np.float64) / max(pairs.w[some].sum(dtype=np.float64), 1e-300) / point.delta
+    scale = (
+        pairs.w[zone].sum(dtype=np.float64)
+        / max(pairs.w[some].sum(dtype=np.float64), 1e-300)
+        / point.delta
+    )
     return scale * (rows.T @ rows)
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #c731245a
@@ -1168,8 +1392,17 @@ class _Model:
     "The smoothed problem near a point: a parabola over weights that are not negative."
 
     def __init__(self, pairs, regularizer, tol, max_iter, verbose=0):
-        self.pairs, self.R, self.tol, self.max_iter, self.verbose = pairs, regularizer, tol, max_iter, verbose
-        self.flat, self.rebate = np.where(regularizer.curved, 0.0, regularizer.linear), 0.0
+        self.pairs, self.R, self.tol, self.max_iter, self.verbose = (
+            pairs,
+            regularizer,
+            tol,
+            max_iter,
+            verbose,
+        )
+        self.flat, self.rebate = (
+            np.where(regularizer.curved, 0.0, regularizer.linear),
+            0.0,
+        )
 
     def value(self, mu):
         "R, with a rebate on the prices of kernels without curvature."
@@ -1191,26 +1424,35 @@ class _Search(_Model):
     "Steps that never go up."
 
     def along(self, old, new, lam, x):
-        "Smoothed objective and its slope at a fraction x of the way between two points: no pass is needed."
+        """Smoothed objective and its slope at a fraction x of the way between two
+        points: no pass is needed."""
         mu, way = (1.0 - x) * old.mu + x * new.mu, new.mu - old.mu
         loss, pulled = self.pairs.between(old, new, x, new.delta)
-        return loss + 0.5 * lam * self.value(mu), 0.5 * lam * self.gradient(mu) @ way - pulled
+        return loss + 0.5 * lam * self.value(mu), 0.5 * lam * self.gradient(
+            mu
+        ) @ way - pulled
 
     def search(self, old, new, lam):
-        "Weights on the way where the slope changes its sign, by secants and halves in turn; on the near side of it."
+        """Weights on the way where the slope changes its sign, by secants and halves
+        in turn; on the near side of it."""
         low, high = 0.0, 1.0
         down, up = (self.along(old, new, lam, x)[1] for x in (low, high))
         steep = -down
         for k in range(100):
             if max(-down, up) <= 0.01 * steep or down >= 0.0:
                 break
-            x = low + (high - low) * (0.5 if k % 2 else min(0.9, max(0.1, down / (down - up))))
+            x = low + (high - low) * (
+                0.5 if k % 2 else min(0.9, max(0.1, down / (down - up)))
+            )
             slope = self.along(old, new, lam, x)[1]
-            low, down, high, up = (low, down, x, slope) if slope > 0.0 else (x, slope, high, up)
+            low, down, high, up = (
+                (low, down, x, slope) if slope > 0.0 else (x, slope, high, up)
+            )
         return old.mu + low * (new.mu - old.mu)
 
     def descend(self, old, lam, delta):
-        "The next point, with width delta: lower than the old one, at the price of a second pass if need be."
+        """The next point, with width delta: lower than the old one, at the price of
+        a second pass if need be."""
         new = self.pairs.point(self.step(old, lam), delta)
         if (0.5 * lam * self.gradient(new.mu) - new.pull) @ (new.mu - old.mu) <= 0.0:
             return new  # downhill to the end
@@ -1224,20 +1466,26 @@ class _Newton(_Search):
     "Newton's method, with a certificate after each pass."
 
     def solve(self, record, point):
-        "Passes until the gap is closed; the best weights and the best bound join the record."
+        """Passes until the gap is closed; the best weights and the best bound join
+        the record."""
         read = self.pairs.passes - record.n_passes
         while not self.closes(record, point, self.pairs.passes - read):
-            shrink = math.sqrt(0.3 * self.tol * point.objective / max(point.rounding, 1e-300))
+            shrink = math.sqrt(
+                0.3 * self.tol * point.objective / max(point.rounding, 1e-300)
+            )
             if point.objective - point.dual > 10.0 * point.rounding:
                 shrink = 1.0
             paid = 0.5 * record.lam * (self.flat @ point.mu)
             self.rebate = min(0.1, 0.3 * self.tol * point.objective / max(paid, 1e-300))
-            point = self.descend(point, record.lam, min(1.0, max(0.2, shrink)) * point.delta)
+            point = self.descend(
+                point, record.lam, min(1.0, max(0.2, shrink)) * point.delta
+            )
             record.n_iter += 1
         return point
 
     def closes(self, record, point, n_passes):
-        "Whether a point closes the gap, or no steps are left; what it tells joins the record."
+        """Whether a point closes the gap, or no steps are left; what it tells joins
+        the record."""
         point.objective = 0.5 * record.lam * self.R.value(point.mu) + point.loss
         point.dual = self.R.dual_value(point.total, point.pull, record.lam, point.mu)
         if point.objective < record.objective:
@@ -1248,17 +1496,30 @@ class _Newton(_Search):
         record.n_passes = n_passes
         record.trace.append((n_passes, gap))
         if self.verbose:
-            print(f"lam {record.lam:.3g}: {n_passes:8.2f} passes, width {point.delta:.1e}, relative gap {gap:.1e}")
+            print(
+                f"lam {record.lam:.3g}: {n_passes:8.2f} passes, width "
+                f"{point.delta:.1e}, relative gap {gap:.1e}"
+            )
         return gap <= self.tol or record.n_iter >= self.max_iter
 
 
 def _record(lam):
-    "What is known about the solution for one lam: nothing, and stakes of zero prove a bound of zero."
-    return Bunch(lam=lam, objective=np.inf, dual=0.0, proof=None, n_iter=0, n_passes=0.0, trace=[])
+    """What is known about the solution for one lam: nothing, and stakes of zero
+    prove a bound of zero."""
+    return Bunch(
+        lam=lam,
+        objective=np.inf,
+        dual=0.0,
+        proof=None,
+        n_iter=0,
+        n_passes=0.0,
+        trace=[],
+    )
 
 
 def _down(newton, records, point=None):
-    "From the largest lam down; each starts where the last has ended, but from zero weights afresh."
+    """From the largest lam down; each starts where the last has ended, but from zero
+    weights afresh."""
     for record in sorted(records, key=lambda record: -record.lam):
         if point is None or not point.mu.any():
             point = newton.pairs.point(np.zeros(newton.pairs.Z.shape[1]), 4.0)
@@ -1266,8 +1527,17 @@ def _down(newton, records, point=None):
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #a1d0d8ca
 def _record(lam, n_passes=0.0):
-    "What is known about the solution for one lam: nothing, and stakes of zero prove a bound of zero."
-    return Bunch(lam=lam, objective=np.inf, dual=0.0, proof=None, n_iter=0, n_passes=n_passes, trace=[])
+    """What is known about the solution for one lam: nothing, and stakes of zero
+    prove a bound of zero."""
+    return Bunch(
+        lam=lam,
+        objective=np.inf,
+        dual=0.0,
+        proof=None,
+        n_iter=0,
+        n_passes=n_passes,
+        trace=[],
+    )
 
 
 def _sample(problem):
@@ -1280,7 +1550,9 @@ def _rough_point(problem, regularizer, lam, tol, max_iter):
     sample = _sample(problem)
     point = sample.point(np.zeros(problem.n_kernels), 4.0)
     if sample.share < 1.0:
-        point = _Newton(sample, regularizer, 2.0 * tol, max_iter).solve(_record(lam), point)
+        point = _Newton(sample, regularizer, 2.0 * tol, max_iter).solve(
+            _record(lam), point
+        )
     return point, sample.passes
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #664b369c
@@ -1289,17 +1561,23 @@ def _certified(record, tol):
     gap = (record.objective - record.dual) / record.objective
     if gap > tol:
         warnings.warn(
-            f"The relative duality gap is {gap:.2g} after {record.n_iter} steps at lam={record.lam:.3g}, "
+            f"The relative duality gap is {gap:.2g} after {record.n_iter} steps at "
+            f"lam={record.lam:.3g}, "
             f"and not tol={tol:.2g}: raise max_iter or tol.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    found = {name: record[name] for name in ("mu", "objective", "dual", "n_iter", "n_passes")}
+    found = {
+        name: record[name] for name in ("mu", "objective", "dual", "n_iter", "n_passes")
+    }
     return Bunch(**found, gap=max(gap, 0.0), trace=np.array(record.trace))
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #ce0f7b89
-def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0):
-    r"""Solve the problem on pairs until the relative duality gap is at most a tolerance.
+def solve_certified(
+    problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0
+):
+    r"""Solve the problem on pairs until the relative duality gap is at most a
+    tolerance.
 
     Parameters
     ----------
@@ -1321,15 +1599,17 @@ def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None,
     Returns
     -------
     Bunch
-        ``mu`` (p,), the weights; ``a`` (n_pairs,), the dual variables that prove how good they are; ``objective``
-        and ``dual``, the values of the two; ``gap``, their difference as a part of the objective; ``n_iter``, the
-        steps of Newton's method; ``n_passes``, how often the array of pairs has been read; ``trace`` (n_iter + 1, 2),
-        passes and gap after each step.
+        ``mu`` (p,), the weights; ``a`` (n_pairs,), the dual variables that prove how
+        good they are; ``objective`` and ``dual``, the values of the two; ``gap``, their
+        difference as a part of the objective; ``n_iter``, the steps of Newton's method;
+        ``n_passes``, how often the array of pairs has been read; ``trace`` (n_iter + 1,
+        2), passes and gap after each step.
 
     Raises
     ------
     ValueError
-        If lam is not positive, or mu0 is not a vector of p weights that are not negative.
+        If lam is not positive, or mu0 is not a vector of p weights that are not
+        negative.
 
     Warns
     -----
@@ -1342,9 +1622,9 @@ def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None,
 
     Notes
     -----
-    The objective is :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top z_q]_+` over :math:`\mu \ge 0`
-    (eq-mkl-1). Whatever the rounding, no weights at all have an objective below ``dual``.
-    Derived in the chapter :ref:`ch-mkl-solvers`.
+    The objective is :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top
+    z_q]_+` over :math:`\mu \ge 0` (eq-mkl-1). Whatever the rounding, no weights at all
+    have an objective below ``dual``. Derived in the chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
@@ -1357,14 +1637,25 @@ def solve_certified(problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None,
     (array([2.5, 0. ]), True)
     """
     lam, pairs = _check_lam(lam), _Pairs(problem)
-    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small to share
+    with threadpool_limits(
+        limits=1, user_api="blas"
+    ):  # p x p systems are too small to share
         if mu0 is None:
             start, passes = _rough_point(problem, regularizer, lam, tol, max_iter)
         else:
-            start, passes = Bunch(mu=_check_weights(mu0, problem.n_kernels), delta=0.2), 0.0
+            start, passes = (
+                Bunch(mu=_check_weights(mu0, problem.n_kernels), delta=0.2),
+                0.0,
+            )
         record = _record(lam, passes + 1.0)
-        _Newton(pairs, regularizer, tol, max_iter, verbose).solve(record, pairs.point(start.mu, start.delta))
-    share = 0.0 if record.proof is None else smoothed_hinge(record.proof.margins, record.proof.delta)[1]
+        _Newton(pairs, regularizer, tol, max_iter, verbose).solve(
+            record, pairs.point(start.mu, start.delta)
+        )
+    share = (
+        0.0
+        if record.proof is None
+        else smoothed_hinge(record.proof.margins, record.proof.delta)[1]
+    )
     return Bunch(**_certified(record, tol), a=(problem.w * share).astype(np.float32))
 
 
@@ -1372,13 +1663,17 @@ def _check_weights(mu, p):
     "A vector of p weights."
     mu = np.array(mu, dtype=np.float64)
     if mu.shape != (p,) or not (np.isfinite(mu) & (mu >= 0.0)).all():
-        raise ValueError(f"Weights to start from must be {p} numbers that are not negative: got shape {mu.shape}.")
+        raise ValueError(
+            f"Weights to start from must be {p} numbers that are not negative: got "
+            f"shape {mu.shape}."
+        )
     return mu
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #533d46e7
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _stake_rows(scores, t, w, deltas, sums):
-    """Scores of a block of pairs, a row for each vector of weights, become signed stakes; four sums for each."""
+    """Scores of a block of pairs, a row for each vector of weights, become signed
+    stakes; four sums for each."""
     for k in range(len(scores)):
         loss, smooth, total, rounding = 0.0, 0.0, 0.0, 0.0
         delta, score = deltas[k], scores[k]
@@ -1398,7 +1693,8 @@ def _stake_rows(scores, t, w, deltas, sums):
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #0d7769da
 def _points(pairs, mus, deltas):
-    "What a pass tells about many weights, each with a width, but for the margins: blocks of rows, two products each."
+    """What a pass tells about many weights, each with a width, but for the margins:
+    blocks of rows, two products each."""
 
     def work(first, last):
         sums, pull = np.zeros((len(mus), 4)), np.zeros(mus.shape)
@@ -1416,13 +1712,17 @@ def _points(pairs, mus, deltas):
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #97ab7150
 class _Shifted(_Pairs):
-    "A sample of the pairs, its sums shifted so that they are those of all pairs at one point."
+    """A sample of the pairs, its sums shifted so that they are those of all pairs at
+    one point."""
 
     def __init__(self, sample, full):
         self.__dict__.update(sample.__dict__, passes=0.0, origin=full.mu, shift=None)
         self.n_jobs = None  # many lams share the threads
         here = self.point(full.mu, full.delta)
-        self.shift = {name: full[name] - here[name] for name in ("loss", "smooth", "total", "pull")}
+        self.shift = {
+            name: full[name] - here[name]
+            for name in ("loss", "smooth", "total", "pull")
+        }
         self.start = Bunch(**{**here, **{name: full[name] for name in self.shift}})
 
     def point(self, mu, delta):
@@ -1430,7 +1730,9 @@ class _Shifted(_Pairs):
         point = super().point(mu, delta)
         if self.shift is not None:
             along = self.shift["pull"] @ (mu - self.origin)
-            point.update({name: point[name] + shift for name, shift in self.shift.items()})
+            point.update(
+                {name: point[name] + shift for name, shift in self.shift.items()}
+            )
             point.update(loss=point.loss - along, smooth=point.smooth - along)
         return point
 
@@ -1442,7 +1744,8 @@ class _Shifted(_Pairs):
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #b9754d2f
 def _down(newton, records, point=None):
-    "From the largest lam down; each starts where the last has ended, but from zero weights afresh."
+    """From the largest lam down; each starts where the last has ended, but from zero
+    weights afresh."""
     for record in records:
         before = newton.pairs.passes
         if point is None or not point.mu.any():
@@ -1462,7 +1765,11 @@ class _Path:
         pairs, point = self.sample, None
         for k in range(0, len(records), every):
             rough = [_record(record.lam) for record in records[k : k + every]]
-            _down(_Newton(pairs, self.newton.R, self.newton.tol, self.newton.max_iter), rough, point)
+            _down(
+                _Newton(pairs, self.newton.R, self.newton.tol, self.newton.max_iter),
+                rough,
+                point,
+            )
             for record, begun in zip(records[k:], rough):
                 record.update(point=begun.point, n_passes=begun.n_passes)
             full = self.pairs.point(begun.point.mu, begun.point.delta)
@@ -1471,11 +1778,16 @@ class _Path:
             point = pairs.start
 
     def solve(self, records):
-        "Rounds until all gaps are closed; what two rounds have not halved is left to Newton's method."
+        """Rounds until all gaps are closed; what two rounds have not halved is left
+        to Newton's method."""
         while records:
             places = [record.point for record in records]
             if len(records) > 3:
-                points = _points(self.pairs, np.array([at.mu for at in places]), np.array([at.delta for at in places]))
+                points = _points(
+                    self.pairs,
+                    np.array([at.mu for at in places]),
+                    np.array([at.delta for at in places]),
+                )
             else:  # a pass for each is faster
                 points = [self.pairs.point(at.mu, at.delta) for at in places]
             for record, point in zip(records, points):
@@ -1505,7 +1817,8 @@ class _Path:
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #6b91321e
 def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
-    r"""Solve the problem on pairs for many values of lam, each to a relative duality gap.
+    r"""Solve the problem on pairs for many values of lam, each to a relative duality
+    gap.
 
     Parameters
     ----------
@@ -1525,14 +1838,15 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     Returns
     -------
     list of Bunch
-        What :func:`solve_certified` returns, in the order of ``lams``, but for ``a``, which are many numbers:
-        ``solve_certified(problem, regularizer, lam, mu0=mu)`` has them. ``n_passes`` counts those of one lam.
+        What :func:`solve_certified` returns, in the order of ``lams``, but for ``a``,
+        which are many numbers: ``solve_certified(problem, regularizer, lam, mu0=mu)``
+        has them. ``n_passes`` counts those of one lam.
 
     Notes
     -----
-    From the largest lam down on few pairs, each from where the last has ended; of many pairs a sample is used for
-    that, and one pass over all of them serves all lams (eq-mklsolve-shift).
-    Derived in the chapter :ref:`ch-mkl-solvers`.
+    From the largest lam down on few pairs, each from where the last has ended; of many
+    pairs a sample is used for that, and one pass over all of them serves all lams
+    (eq-mklsolve-shift). Derived in the chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
@@ -1547,7 +1861,9 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     newton = _Newton(_Pairs(problem), regularizer, tol, max_iter, verbose)
     records, sample = [_record(lam) for lam in lams], _sample(problem)
     ordered = sorted(records, key=lambda record: -record.lam)
-    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small to share
+    with threadpool_limits(
+        limits=1, user_api="blas"
+    ):  # p x p systems are too small to share
         if sample.share == 1.0:
             _down(newton, ordered)
         else:
@@ -1558,7 +1874,8 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
 
 # %% ../nbs/04_mkl_1_solvers.ipynb #126fd802
 def _default_kernels(X):
-    """A linear kernel and Gaussian kernels of five widths around the median distance."""
+    """A linear kernel and Gaussian kernels of five widths around the median
+    distance."""
     some = X[:: max(1, len(X) // 500)]
     squares = squared_distances(some @ some.T)
     away = squares[squares > 0]
@@ -1572,19 +1889,29 @@ class _KernelInputs(BaseEstimator):
     def _check_stack(self, X, square):
         """A stack of Gram matrices: an example a row, with p x n_train numbers each."""
         if self.kernels != "precomputed":
-            raise ValueError(f'kernels must be None, "precomputed" or a list of kernels: got {self.kernels!r}.')
+            raise ValueError(
+                f'kernels must be None, "precomputed" or a list of kernels: got '
+                f"{self.kernels!r}."
+            )
         try:
             X = np.asarray(X)
         except ValueError:
             X = np.empty(0)
-        if X.ndim != 3 or X.dtype.kind not in "fiub" or (square and X.shape[0] != X.shape[2]):
+        if (
+            X.ndim != 3
+            or X.dtype.kind not in "fiub"
+            or (square and X.shape[0] != X.shape[2])
+        ):
             raise ValueError(
-                'kernels="precomputed" needs a stack of Gram matrices of one size (n, p, n_train), '
-                f"X[i, m, j] being kernel m of examples i and j: got {X.shape if X.size else 'different sizes'}."
+                'kernels="precomputed" needs a stack of Gram matrices of one size '
+                "(n, p, n_train), "
+                f"X[i, m, j] being kernel m of examples i and j: got "
+                f"{X.shape if X.size else 'different sizes'}."
             )
         if not square and X.shape[1:] != (self.n_kernels_, self.n_train_):
             raise ValueError(
-                f"X must hold {self.n_kernels_} kernels with {self.n_train_} training examples: got shape {X.shape}."
+                f"X must hold {self.n_kernels_} kernels with {self.n_train_} "
+                f"training examples: got shape {X.shape}."
             )
         return X
 
@@ -1606,8 +1933,13 @@ class _KernelStream(_KernelInputs):
         """Kernels with the columns that they look at, before they are fitted."""
         given = _default_kernels(X) if self.kernels is None else self.kernels
         if not hasattr(given, "__len__") or not len(given):
-            raise ValueError(f'kernels must be None, "precomputed", or a list of at least one kernel: got {given!r}.')
-        pairs = [kernel if isinstance(kernel, tuple) else (kernel, None) for kernel in given]
+            raise ValueError(
+                f'kernels must be None, "precomputed", or a list of at least one '
+                f"kernel: got {given!r}."
+            )
+        pairs = [
+            kernel if isinstance(kernel, tuple) else (kernel, None) for kernel in given
+        ]
         return [(check_kernel(kernel), columns) for kernel, columns in pairs]
 
     def _of(self, X, columns):
@@ -1615,9 +1947,15 @@ class _KernelStream(_KernelInputs):
         return X if columns is None else _safe_indexing(X, columns, axis=1)
 
     def _training_grams(self, X, y=None):
-        """Centred and scaled Gram matrices of the training examples, one at a time; remembers what queries need."""
+        """Centred and scaled Gram matrices of the training examples, one at a time;
+        remembers what queries need."""
         X = self._check_inputs(X, reset=True)
-        self.n_train_, self.moments_, self.kernels_, self.X_fit_ = _num_samples(X), [], [], None
+        self.n_train_, self.moments_, self.kernels_, self.X_fit_ = (
+            _num_samples(X),
+            [],
+            [],
+            None,
+        )
         if isinstance(self.kernels, str):
             self.n_kernels_ = X.shape[1]
             return self._standardized(X[:, m] for m in range(X.shape[1]))
@@ -1629,7 +1967,11 @@ class _KernelStream(_KernelInputs):
         """Fit the kernels, one at a time."""
         for kernel, columns in kernels:
             seen = self._of(X, columns)
-            fitted = kernel.fit(seen, y) if "y" in signature(kernel.fit).parameters else kernel.fit(seen)
+            fitted = (
+                kernel.fit(seen, y)
+                if "y" in signature(kernel.fit).parameters
+                else kernel.fit(seen)
+            )
             self.kernels_.append((fitted, columns))
             yield fitted.gram(seen)
 
@@ -1642,7 +1984,8 @@ class _KernelStream(_KernelInputs):
             yield standardize_gram(K, self.moments_[m])
 
     def _query_grams(self, X):
-        """Gram matrices between new examples and the training examples, centred and scaled as those were."""
+        """Gram matrices between new examples and the training examples, centred and
+        scaled as those were."""
         check_is_fitted(self, "moments_")
         X = self._check_inputs(X, reset=False)
         for m, moments in enumerate(self.moments_):
@@ -1675,25 +2018,55 @@ class _Solves(_KernelStream):
     def _pair_problem(self, X, y, rng):
         "The pairs of the training examples, and the regulariser."
         if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                f"the target y is None."
+            )
         grams = self._training_grams(X)
         y = column_or_1d(y, warn=True)
         if len(y) != self.n_train_:
-            raise ValueError(f"There must be one label for each example: {self.n_train_} examples, {len(y)} labels.")
-        options = {"n_pairs": self.n_pairs, "n_jobs": self.n_jobs, "random_state": rng, "check_psd": False}
-        problem = PairProblem(grams, y, class_weight=self.class_weight, n_kernels=self.n_kernels_, **options)
-        corr = problem.correlations_ if self.regularizer not in ("l1", "l2") else self.n_kernels_
+            raise ValueError(
+                f"There must be one label for each example: {self.n_train_} "
+                f"examples, {len(y)} labels."
+            )
+        options = {
+            "n_pairs": self.n_pairs,
+            "n_jobs": self.n_jobs,
+            "random_state": rng,
+            "check_psd": False,
+        }
+        problem = PairProblem(
+            grams,
+            y,
+            class_weight=self.class_weight,
+            n_kernels=self.n_kernels_,
+            **options,
+        )
+        corr = (
+            problem.correlations_
+            if self.regularizer not in ("l1", "l2")
+            else self.n_kernels_
+        )
         return problem, make_regularizer(self.regularizer, corr, self.rho)
 
     def _solution(self, problem, regularizer, rng):
         "What the solver of choice finds; its gap relative to the objective."
         limits = {} if self.max_iter is None else {"max_iter": self.max_iter}
         if self.solver == "certified":
-            return solve_certified(problem, regularizer, self.lam, tol=self.tol, verbose=self.verbose, **limits)
+            return solve_certified(
+                problem,
+                regularizer,
+                self.lam,
+                tol=self.tol,
+                verbose=self.verbose,
+                **limits,
+            )
         if self.solver == "sgd":
             return solve_sgd(problem, regularizer, self.lam, random_state=rng, **limits)
         if self.solver != "cvxpy":
-            raise ValueError(f"solver must be 'certified', 'sgd' or 'cvxpy': got {self.solver!r}.")
+            raise ValueError(
+                f"solver must be 'certified', 'sgd' or 'cvxpy': got {self.solver!r}."
+            )
         found = solve_cvxpy(problem, regularizer, self.lam)
         return Bunch(**{**found, "gap": found.gap / found.objective}, n_iter=None)
 
@@ -1701,16 +2074,18 @@ class _Solves(_KernelStream):
 class TwoStageMKL(TransformerMixin, _Solves):
     r"""Weights of kernels learnt from pairs of examples, and the combined kernel.
 
-    The weights minimise :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top z_q]_+` over
-    :math:`\mu \ge 0` (eq-mkl-1), where :math:`z_q` holds the values of all kernels on a pair of examples, and
-    :math:`t_q` is 1 for two examples of one class and -1 for others.
+    The weights minimise :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top
+    z_q]_+` over :math:`\mu \ge 0` (eq-mkl-1), where :math:`z_q` holds the values of all
+    kernels on a pair of examples, and :math:`t_q` is 1 for two examples of one class
+    and -1 for others.
 
     Parameters
     ----------
     kernels : None, "precomputed", or list of kernels or of (kernel, columns), default=None
-        Kernels of :mod:`okbook.core`, names or functions, each on all columns of the inputs or on its own. With
-        None, a linear kernel and Gaussian ones of five widths around the median distance. With "precomputed",
-        inputs are stacks of Gram matrices of shape (n, p, n_train).
+        Kernels of :mod:`okbook.core`, names or functions, each on all columns of the
+        inputs or on its own. With None, a linear kernel and Gaussian ones of five
+        widths around the median distance. With "precomputed", inputs are stacks of Gram
+        matrices of shape (n, p, n_train).
     regularizer : {"l2", "l1", "l2-corr", "l1-corr", "sparse-corr"}, default="l2"
         The term R, as in :func:`make_regularizer`.
     lam : float, default=1e-3
@@ -1743,7 +2118,8 @@ class TwoStageMKL(TransformerMixin, _Solves):
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
     gap_ : float
-        Relative duality gap: no weights have an objective below ``(1 - gap_)`` times this one.
+        Relative duality gap: no weights have an objective below ``(1 - gap_)`` times
+        this one.
     objective_ : float
         The objective at the weights.
     n_iter_ : int or None
@@ -1768,8 +2144,9 @@ class TwoStageMKL(TransformerMixin, _Solves):
 
     Notes
     -----
-    To cross-validate on Gram matrices with scikit-learn, which cuts inputs by rows only, use
-    ``kernels=[GramKernel(K), ...]`` and ``X=np.arange(n)``. Derived in the chapter :ref:`ch-mkl-solvers`.
+    To cross-validate on Gram matrices with scikit-learn, which cuts inputs by rows
+    only, use ``kernels=[GramKernel(K), ...]`` and ``X=np.arange(n)``. Derived in the
+    chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
@@ -1804,8 +2181,19 @@ class TwoStageMKL(TransformerMixin, _Solves):
         random_state=None,
         verbose=0,
     ):
-        self.kernels, self.regularizer, self.lam, self.solver = kernels, regularizer, lam, solver
-        self.tol, self.max_iter, self.center, self.scale, self.rho = tol, max_iter, center, scale, rho
+        self.kernels, self.regularizer, self.lam, self.solver = (
+            kernels,
+            regularizer,
+            lam,
+            solver,
+        )
+        self.tol, self.max_iter, self.center, self.scale, self.rho = (
+            tol,
+            max_iter,
+            center,
+            scale,
+            rho,
+        )
         self.class_weight, self.n_pairs, self.n_jobs = class_weight, n_pairs, n_jobs
         self.random_state, self.verbose = random_state, verbose
 
@@ -1815,8 +2203,8 @@ class TwoStageMKL(TransformerMixin, _Solves):
         Parameters
         ----------
         X : array-like of shape (n, d) or (n, p, n), or sequence
-            Training inputs as the kernels take them; with "precomputed" a stack of Gram matrices, ``X[i, m, j]``
-            being kernel m of examples i and j.
+            Training inputs as the kernels take them; with "precomputed" a stack of Gram
+            matrices, ``X[i, m, j]`` being kernel m of examples i and j.
         y : array-like of shape (n,)
             Their classes.
 
@@ -1828,19 +2216,30 @@ class TwoStageMKL(TransformerMixin, _Solves):
         Raises
         ------
         ValueError
-            If there is one class, or a class with one member; if a matrix is not a Gram matrix, or has another
-            size; if a parameter has a wrong value.
+            If there is one class, or a class with one member; if a matrix is not a Gram
+            matrix, or has another size; if a parameter has a wrong value.
         """
         _check_lam(self.lam)
         rng = check_random_state(self.random_state)
         problem, regularizer = self._pair_problem(X, y, rng)
         found = self._solution(problem, regularizer, rng)
-        self.weights_, self.gap_, self.objective_, self.n_iter_ = found.mu, found.gap, found.objective, found.n_iter
+        self.weights_, self.gap_, self.objective_, self.n_iter_ = (
+            found.mu,
+            found.gap,
+            found.objective,
+            found.n_iter,
+        )
         if not found.mu.any():
             top = lam_max(problem, regularizer)
-            hint = f"Choose lam below lam_max={top:.3g}." if top else "None has a pull, at any lam."
+            hint = (
+                f"Choose lam below lam_max={top:.3g}."
+                if top
+                else "None has a pull, at any lam."
+            )
             warnings.warn(
-                f"All weights are zero: at lam={self.lam:.3g} no kernel is worth its price. {hint}", stacklevel=2
+                f"All weights are zero: at lam={self.lam:.3g} no kernel is worth "
+                f"its price. {hint}",
+                stacklevel=2,
             )
         return self
 
@@ -1861,7 +2260,8 @@ class TwoStageMKL(TransformerMixin, _Solves):
         return _combine(self._query_grams(X), self.weights_)
 
     def path(self, X, y, lams):
-        """Weights for many values of lam, by the certified solver; the estimator itself is left as it is.
+        """Weights for many values of lam, by the certified solver; the estimator itself
+        is left as it is.
 
         Parameters
         ----------
@@ -1877,9 +2277,13 @@ class TwoStageMKL(TransformerMixin, _Solves):
         list of Bunch
             What :func:`mkl_path` returns.
         """
-        problem, regularizer = clone(self)._pair_problem(X, y, check_random_state(self.random_state))
+        problem, regularizer = clone(self)._pair_problem(
+            X, y, check_random_state(self.random_state)
+        )
         limits = {} if self.max_iter is None else {"max_iter": self.max_iter}
-        return mkl_path(problem, regularizer, lams, tol=self.tol, verbose=self.verbose, **limits)
+        return mkl_path(
+            problem, regularizer, lams, tol=self.tol, verbose=self.verbose, **limits
+        )
 
     def __sklearn_tags__(self):
         """Labels are needed."""
@@ -1896,21 +2300,28 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.svm import SVC
-from sklearn.utils import _safe_indexing, check_array, check_consistent_length, column_or_1d
+from sklearn.utils import (
+    _safe_indexing,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from .core import first_largest
 
 # %% ../nbs/04_mkl_2_machines.ipynb #d70c2310
 class _CombinedKernel(ClassifierMixin, _KernelStream):
-    """The part of a machine on a weighted sum of kernels that is the same for all weights."""
+    """The part of a machine on a weighted sum of kernels that is the same for all
+    weights."""
 
     def _machine(self, K, y, C):
         """The machine on a combined Gram matrix (eq-mkl-2)."""
         return SVC(C=C, kernel="precomputed", class_weight=self.class_weight).fit(K, y)
 
     def _folds(self, y):
-        """Training and validation parts; fewer of them where a class has few members."""
+        """Training and validation parts; fewer of them where a class has few
+        members."""
         cv = self.cv
         if isinstance(cv, numbers.Integral):
             cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
@@ -1928,17 +2339,25 @@ def _shares(weights):
 
 # %% ../nbs/04_mkl_2_machines.ipynb #65f0525f
 class _ChosenByFolds(_CombinedKernel):
-    """The part that chooses what the weights hang on, and C, by cross-validation over both at once."""
+    """The part that chooses what the weights hang on, and C, by cross-validation
+    over both at once."""
 
     def _fold_scores(self, X, y, train, held, settings, grid):
         """Scores on the held part, one row a setting, one column a value of C."""
-        fold, scorer = clone(self), check_scoring(SVC(kernel="precomputed"), self.scoring)
+        fold, scorer = (
+            clone(self),
+            check_scoring(SVC(kernel="precomputed"), self.scoring),
+        )
         grams = fold._all_grams(self._part(X, train, train), y[train])
-        queries = [K.astype(np.float32) for K in fold._query_grams(self._part(X, held, train))]
+        queries = [
+            K.astype(np.float32) for K in fold._query_grams(self._part(X, held, train))
+        ]
         scores = np.empty((len(settings), len(grid)))
         for row, weights in zip(scores, fold._learn(grams, y[train], settings)):
             K, K_held = (_combine(part, _shares(weights)) for part in (grams, queries))
-            row[:] = [scorer(self._machine(K, y[train], C), K_held, y[held]) for C in grid]
+            row[:] = [
+                scorer(self._machine(K, y[train], C), K_held, y[held]) for C in grid
+            ]
         return scores
 
     def _all_grams(self, X, y):
@@ -1946,9 +2365,12 @@ class _ChosenByFolds(_CombinedKernel):
         return [K.astype(np.float32) for K in self._training_grams(X, y)]
 
     def _choose(self, X, y, settings, grid):
-        """The first setting and the smallest C of best mean score, and all mean scores."""
+        """The first setting and the smallest C of best mean score, and all mean
+        scores."""
         folds = self._folds(y)
-        scores = np.mean([self._fold_scores(X, y, *parts, settings, grid) for parts in folds], axis=0)
+        scores = np.mean(
+            [self._fold_scores(X, y, *parts, settings, grid) for parts in folds], axis=0
+        )
         best = np.unravel_index(first_largest(scores.ravel()), scores.shape)
         return settings[best[0]], grid[best[1]], scores
 
@@ -1967,7 +2389,8 @@ class _KernelClassifier(_ChosenByFolds):
         Returns
         -------
         ndarray of shape (m, n)
-            The weighted sum of their centred and scaled Gram matrices, the weights divided by their sum.
+            The weighted sum of their centred and scaled Gram matrices, the weights
+            divided by their sum.
         """
         check_is_fitted(self, "weights_")
         return _combine(self._query_grams(X), _shares(self.weights_))
@@ -2009,7 +2432,9 @@ def _grid(name, values):
     """Positive numbers, ascending."""
     grid = np.sort(np.atleast_1d(np.asarray(values, dtype=np.float64)))
     if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid > 0)).all():
-        raise ValueError(f"{name} must be a positive number, or several: got {values!r}.")
+        raise ValueError(
+            f"{name} must be a positive number, or several: got {values!r}."
+        )
     return grid.tolist()
 
 
@@ -2019,7 +2444,15 @@ class _KernelMachine(_KernelClassifier):
     _setting = None  # what the weights hang on
 
     def __init__(
-        self, kernels=None, *, C=(0.1, 1, 10, 100), cv=3, scoring=None, center=True, scale=True, class_weight=None
+        self,
+        kernels=None,
+        *,
+        C=(0.1, 1, 10, 100),
+        cv=3,
+        scoring=None,
+        center=True,
+        scale=True,
+        class_weight=None,
     ):
         self.kernels, self.C, self.cv, self.scoring = kernels, C, cv, scoring
         self.center, self.scale, self.class_weight = center, scale, class_weight
@@ -2030,8 +2463,8 @@ class _KernelMachine(_KernelClassifier):
         Parameters
         ----------
         X : array-like of shape (n, d) or (n, p, n), or sequence
-            Training inputs as the kernels take them; with ``kernels="precomputed"`` a stack of Gram matrices,
-            ``X[i, m, j]`` being kernel m of examples i and j.
+            Training inputs as the kernels take them; with ``kernels="precomputed"`` a
+            stack of Gram matrices, ``X[i, m, j]`` being kernel m of examples i and j.
         y : array-like of shape (n,)
             Their classes.
 
@@ -2043,8 +2476,8 @@ class _KernelMachine(_KernelClassifier):
         Raises
         ------
         ValueError
-            If there is one class, or a class with one member; if a matrix is not a Gram matrix, or has another
-            size; if a parameter has a wrong value.
+            If there is one class, or a class with one member; if a matrix is not a Gram
+            matrix, or has another size; if a parameter has a wrong value.
         """
         y = self._check_labels(X, y)
         X = self._check_inputs(X, reset=True)
@@ -2057,15 +2490,25 @@ class _KernelMachine(_KernelClassifier):
             setattr(self, self._setting, chosen)
         self.weights_ = self._learn(grams, y, [chosen])[0]
         if not self.weights_.any():
-            warnings.warn(f"No kernel is used: all weights are zero. {self._why_zero(grams, y)}", stacklevel=2)
-        self.machine_ = self._machine(_combine(grams, _shares(self.weights_)), y, self.C_)
+            warnings.warn(
+                f"No kernel is used: all weights are zero. {self._why_zero(grams, y)}",
+                stacklevel=2,
+            )
+        self.machine_ = self._machine(
+            _combine(grams, _shares(self.weights_)), y, self.C_
+        )
         return self
 
     def _check_labels(self, X, y):
         """Classes, two at least, with two members each."""
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y "
+                f"is None."
+            )
+        y = column_or_1d(
+            check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True
+        )
         check_consistent_length(X, y)
         self.classes_ = _check_classes(y)[0]
         return y
@@ -2078,21 +2521,24 @@ class _KernelMachine(_KernelClassifier):
 class UniformMKL(_KernelMachine):
     r"""Support vector machine on the mean of all kernels.
 
-    The rival that learns nothing about the kernels. It solves eq-mkl-2 with :math:`\frac1p \sum_m K_m`, each kernel
-    centred and scaled.
+    The rival that learns nothing about the kernels. It solves eq-mkl-2 with
+    :math:`\frac1p \sum_m K_m`, each kernel centred and scaled.
 
     Parameters
     ----------
     kernels : None, "precomputed", or list of kernels or of (kernel, columns), default=None
         As in :class:`TwoStageMKL`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Price of a unit of slack; of several, the one of best cross-validated score is taken.
+        Price of a unit of slack; of several, the one of best cross-validated score is
+        taken.
     cv : int, splitter or iterable, default=3
-        Folds of the choice, as in scikit-learn; not more than the smallest class has members.
+        Folds of the choice, as in scikit-learn; not more than the smallest class has
+        members.
     scoring : str or callable, optional
         What to choose by, as in scikit-learn; by default the accuracy.
     center, scale : bool, default=True
-        Whether kernels are centred, and scaled to a mean diagonal of one, by what the training examples say.
+        Whether kernels are centred, and scaled to a mean diagonal of one, by what the
+        training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
 
@@ -2137,20 +2583,24 @@ class UniformMKL(_KernelMachine):
 class BestKernel(_KernelMachine):
     r"""Support vector machine on the one kernel of best cross-validated score.
 
-    It solves eq-mkl-2 with one of the kernels, centred and scaled; kernel and C are chosen together.
+    It solves eq-mkl-2 with one of the kernels, centred and scaled; kernel and C are
+    chosen together.
 
     Parameters
     ----------
     kernels : None, "precomputed", or list of kernels or of (kernel, columns), default=None
         As in :class:`TwoStageMKL`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Price of a unit of slack; of several, the one of best cross-validated score is taken.
+        Price of a unit of slack; of several, the one of best cross-validated score is
+        taken.
     cv : int, splitter or iterable, default=3
-        Folds of the choice, as in scikit-learn; not more than the smallest class has members.
+        Folds of the choice, as in scikit-learn; not more than the smallest class has
+        members.
     scoring : str or callable, optional
         What to choose by, as in scikit-learn; by default the accuracy.
     center, scale : bool, default=True
-        Whether kernels are centred, and scaled to a mean diagonal of one, by what the training examples say.
+        Whether kernels are centred, and scaled to a mean diagonal of one, by what the
+        training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
 
@@ -2209,7 +2659,8 @@ def alignment_weights(kernels, y, method="joint"):
     y : array-like of shape (n,)
         Classes.
     method : {"joint", "independent"}, default="joint"
-        Whether the combination has the largest alignment, or each kernel its own alignment for a weight.
+        Whether the combination has the largest alignment, or each kernel its own
+        alignment for a weight.
 
     Returns
     -------
@@ -2219,13 +2670,14 @@ def alignment_weights(kernels, y, method="joint"):
     Raises
     ------
     ValueError
-        If the method is not known, or a matrix has not a row and a column for each label.
+        If the method is not known, or a matrix has not a row and a column for each
+        label.
 
     Notes
     -----
-    "joint" minimises eq-mklmach-squares, :math:`\|\sum_m v_m K_m - T\|_F^2` over :math:`v \ge 0`, where T is +1 for
-    two examples of one class and -1 for others (thm-mklmach-alignment). Derived in the chapter
-    :ref:`ch-mkl-machines`.
+    "joint" minimises eq-mklmach-squares, :math:`\|\sum_m v_m K_m - T\|_F^2` over
+    :math:`v \ge 0`, where T is +1 for two examples of one class and -1 for others
+    (thm-mklmach-alignment). Derived in the chapter :ref:`ch-mkl-machines`.
 
     Examples
     --------
@@ -2239,23 +2691,34 @@ def alignment_weights(kernels, y, method="joint"):
         raise ValueError(f'method must be "joint" or "independent": got {method!r}.')
     y = column_or_1d(np.asarray(y))
     if any(np.shape(K) != (len(y), len(y)) for K in kernels):
-        raise ValueError(f"Each kernel must have a row and a column for each of the {len(y)} labels.")
-    a, M, step = np.zeros(len(kernels)), np.zeros((len(kernels), len(kernels))), max(1, 2**22 // len(y))
+        raise ValueError(
+            f"Each kernel must have a row and a column for each of the {len(y)} labels."
+        )
+    a, M, step = (
+        np.zeros(len(kernels)),
+        np.zeros((len(kernels), len(kernels))),
+        max(1, 2**22 // len(y)),
+    )
     for i in range(0, len(y), max(1, step // len(kernels))):
         rows = slice(i, i + max(1, step // len(kernels)))
         F = np.stack([np.asarray(K[rows], dtype=np.float64).ravel() for K in kernels])
         a += F @ np.where(np.equal.outer(y[rows], y), 1.0, -1.0).ravel()
         M += F @ F.T
-    v = nonnegative_quadratic(M, a) if method == "joint" else np.maximum(a, 0.0) / np.sqrt(M.diagonal())
+    v = (
+        nonnegative_quadratic(M, a)
+        if method == "joint"
+        else np.maximum(a, 0.0) / np.sqrt(M.diagonal())
+    )
     return v / np.linalg.norm(v) if v.any() else v
 
 # %% ../nbs/04_mkl_2_machines.ipynb #b0d1aef2
 class AlignmentMKL(_KernelMachine):
     r"""Support vector machine on kernels weighted by their alignment with the classes.
 
-    With "joint" the weights minimise eq-mklmach-squares, :math:`\|\sum_m v_m K_m - T\|_F^2` over :math:`v \ge 0`,
-    and with them the combination has the largest alignment; with "independent" each kernel is weighted by its own.
-    The machine then solves eq-mkl-2.
+    With "joint" the weights minimise eq-mklmach-squares, :math:`\|\sum_m v_m K_m -
+    T\|_F^2` over :math:`v \ge 0`, and with them the combination has the largest
+    alignment; with "independent" each kernel is weighted by its own. The machine then
+    solves eq-mkl-2.
 
     Parameters
     ----------
@@ -2264,14 +2727,17 @@ class AlignmentMKL(_KernelMachine):
     method : {"joint", "independent"}, default="joint"
         How alignments become weights.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Price of a unit of slack; of several, the one of best cross-validated score is taken.
+        Price of a unit of slack; of several, the one of best cross-validated score is
+        taken.
     cv : int, splitter or iterable, default=3
-        Folds of the choice, as in scikit-learn; not more than the smallest class has members.
+        Folds of the choice, as in scikit-learn; not more than the smallest class has
+        members.
     scoring : str or callable, optional
         What to choose by, as in scikit-learn; by default the accuracy.
     center, scale : bool, default=True
-        Whether kernels are centred, and scaled to a mean diagonal of one, by what the training examples say. Without
-        ``center`` it is the alignment of Cristianini and others, with it that of Cortes and others.
+        Whether kernels are centred, and scaled to a mean diagonal of one, by what the
+        training examples say. Without ``center`` it is the alignment of Cristianini and
+        others, with it that of Cortes and others.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
 
@@ -2319,7 +2785,15 @@ class AlignmentMKL(_KernelMachine):
         scale=True,
         class_weight=None,
     ):
-        super().__init__(kernels, C=C, cv=cv, scoring=scoring, center=center, scale=scale, class_weight=class_weight)
+        super().__init__(
+            kernels,
+            C=C,
+            cv=cv,
+            scoring=scoring,
+            center=center,
+            scale=scale,
+            class_weight=class_weight,
+        )
         self.method = method
 
     def _learn(self, grams, y, settings):
@@ -2332,11 +2806,13 @@ class AlignmentMKL(_KernelMachine):
 
 # %% ../nbs/04_mkl_2_machines.ipynb #9f604fb1
 class TwoStageMKLClassifier(_KernelMachine):
-    r"""Support vector machine on kernels whose weights are learnt from pairs of examples.
+    r"""Support vector machine on kernels whose weights are learnt from pairs of
+    examples.
 
-    The first stage minimises eq-mkl-1, :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top z_q]_+` over
-    :math:`\mu \ge 0`, to a relative duality gap; the second solves eq-mkl-2 with
-    :math:`\sum_m \mu_m K_m / \sum_m \mu_m`. The factor :math:`\lambda` and C are chosen together by cross-validation.
+    The first stage minimises eq-mkl-1, :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 -
+    t_q\, \mu^\top z_q]_+` over :math:`\mu \ge 0`, to a relative duality gap; the second
+    solves eq-mkl-2 with :math:`\sum_m \mu_m K_m / \sum_m \mu_m`. The factor
+    :math:`\lambda` and C are chosen together by cross-validation.
 
     Parameters
     ----------
@@ -2345,24 +2821,28 @@ class TwoStageMKLClassifier(_KernelMachine):
     regularizer : {"l2", "l1", "l2-corr", "l1-corr", "sparse-corr"}, default="l2"
         The term R, as in :func:`make_regularizer`.
     lam : float or sequence of float, default=(0.1, 0.01, 0.001, 0.0001)
-        Its factor; of several, that of best cross-validated score is taken, the largest if there are ties.
+        Its factor; of several, that of best cross-validated score is taken, the largest
+        if there are ties.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Price of a unit of slack in the second stage; of several, the one of best cross-validated score is taken.
+        Price of a unit of slack in the second stage; of several, the one of best
+        cross-validated score is taken.
     rho : float, default=0.5
         The share of :math:`R_1` in "sparse-corr".
     cv : int, splitter or iterable, default=3
-        Folds of the choice, as in scikit-learn; not more than the smallest class has members.
+        Folds of the choice, as in scikit-learn; not more than the smallest class has
+        members.
     scoring : str or callable, optional
         What to choose by, as in scikit-learn; by default the accuracy.
     pair_weight : {None, "balanced"}, default=None
-        Whether pairs of equal and of different classes get half of the weight each (``class_weight`` of
-        :class:`PairProblem`).
+        Whether pairs of equal and of different classes get half of the weight each
+        (``class_weight`` of :class:`PairProblem`).
     n_pairs : int, optional
         Draw so many pairs, half of them of equal classes; by default all are used.
     tol : float, default=1e-3
         Relative duality gap at which the first stage stops.
     center, scale : bool, default=True
-        Whether kernels are centred, and scaled to a mean diagonal of one, by what the training examples say.
+        Whether kernels are centred, and scaled to a mean diagonal of one, by what the
+        training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
     n_jobs : int, optional
@@ -2373,7 +2853,8 @@ class TwoStageMKLClassifier(_KernelMachine):
     Attributes
     ----------
     weights_ : ndarray of shape (p,)
-        Weights of the kernels, as the first stage finds them. The machine's kernel divides them by their sum.
+        Weights of the kernels, as the first stage finds them. The machine's kernel
+        divides them by their sum.
     lam_ : float
         The factor that was taken.
     C_ : float
@@ -2398,9 +2879,10 @@ class TwoStageMKLClassifier(_KernelMachine):
 
     Notes
     -----
-    If no kernel is worth its price (:func:`lam_max`), all weights are zero: the machine then sees a kernel that is
-    zero and answers with one class; a warning says so. In a fold, a class with one member has no pair of its own, and
-    its member is left out of the first stage. Derived in the chapter :ref:`ch-mkl-machines`.
+    If no kernel is worth its price (:func:`lam_max`), all weights are zero: the machine
+    then sees a kernel that is zero and answers with one class; a warning says so. In a
+    fold, a class with one member has no pair of its own, and its member is left out of
+    the first stage. Derived in the chapter :ref:`ch-mkl-machines`.
 
     Examples
     --------
@@ -2435,7 +2917,15 @@ class TwoStageMKLClassifier(_KernelMachine):
         n_jobs=None,
         random_state=None,
     ):
-        super().__init__(kernels, C=C, cv=cv, scoring=scoring, center=center, scale=scale, class_weight=class_weight)
+        super().__init__(
+            kernels,
+            C=C,
+            cv=cv,
+            scoring=scoring,
+            center=center,
+            scale=scale,
+            class_weight=class_weight,
+        )
         self.regularizer, self.lam, self.rho, self.tol = regularizer, lam, rho, tol
         self.pair_weight, self.n_pairs = pair_weight, n_pairs
         self.n_jobs, self.random_state = n_jobs, random_state
@@ -2450,9 +2940,17 @@ class TwoStageMKLClassifier(_KernelMachine):
         paired = np.flatnonzero(counts[codes] > 1)
         if len(paired) < len(y):
             grams = [K[np.ix_(paired, paired)] for K in grams]
-        options = {"n_pairs": self.n_pairs, "n_jobs": self.n_jobs, "random_state": self.random_state}
-        problem = PairProblem(grams, y[paired], class_weight=self.pair_weight, check_psd=False, **options)
-        return problem, make_regularizer(self.regularizer, problem.correlations_, self.rho)
+        options = {
+            "n_pairs": self.n_pairs,
+            "n_jobs": self.n_jobs,
+            "random_state": self.random_state,
+        }
+        problem = PairProblem(
+            grams, y[paired], class_weight=self.pair_weight, check_psd=False, **options
+        )
+        return problem, make_regularizer(
+            self.regularizer, problem.correlations_, self.rho
+        )
 
     def _learn(self, grams, y, settings):
         """By the path of the first stage."""
@@ -2464,6 +2962,7 @@ class TwoStageMKLClassifier(_KernelMachine):
     def _why_zero(self, grams, y):
         """What to do if no kernel is worth its price."""
         return (
-            f"At lam={self.lam_:.3g} every kernel is dearer than it is worth; choose lam below lam_max="
+            f"At lam={self.lam_:.3g} every kernel is dearer than it is worth; "
+            f"choose lam below lam_max="
             f"{lam_max(*self._pairs(grams, y)):.3g}."
         )

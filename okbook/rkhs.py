@@ -30,8 +30,9 @@ def block_gram(kernel, A, B=None):
     Parameters
     ----------
     kernel : callable
-        An operator-valued kernel on :math:`\mathbb{R}^d`: ``kernel(A, B)`` returns an array of shape
-        ``(len(A), len(B), d, d)``, whose entry ``[i, j]`` is the matrix :math:`\mathcal K(a_i, b_j)`.
+        An operator-valued kernel on :math:`\mathbb{R}^d`: ``kernel(A, B)`` returns an
+        array of shape ``(len(A), len(B), d, d)``, whose entry ``[i, j]`` is the matrix
+        :math:`\mathcal K(a_i, b_j)`.
     A : array-like of length n
         Inputs.
     B : array-like of length m, optional
@@ -40,8 +41,9 @@ def block_gram(kernel, A, B=None):
     Returns
     -------
     ndarray of shape (n * d, m * d)
-        The matrix with the blocks :math:`\mathcal K(a_i, b_j)`. If ``B`` is not given, it is symmetric and positive
-        semi-definite for all inputs if and only if ``kernel`` is a kernel.
+        The matrix with the blocks :math:`\mathcal K(a_i, b_j)`. If ``B`` is not given,
+        it is symmetric and positive semi-definite for all inputs if and only if
+        ``kernel`` is a kernel.
 
     Raises
     ------
@@ -67,14 +69,16 @@ def block_gram(kernel, A, B=None):
     n, m, d = len(A), len(B), blocks.shape[-1] if blocks.ndim else 0
     if blocks.shape != (n, m, d, d):
         raise ValueError(
-            "An operator-valued kernel must return an array of shape (len(A), len(B), d, d), here "
+            "An operator-valued kernel must return an array of shape (len(A), "
+            "len(B), d, d), here "
             f"({n}, {m}, d, d): got shape {blocks.shape}."
         )
     return blocks.transpose(0, 2, 1, 3).reshape(n * d, m * d)
 
 # %% ../nbs/02_rkhs.ipynb #25fce61f
 def times_identity(kernel, n_outputs, kernel_params=None):
-    r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x, x')\, I`.
+    r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x,
+    x')\, I`.
 
     Parameters
     ----------
@@ -88,7 +92,8 @@ def times_identity(kernel, n_outputs, kernel_params=None):
     Returns
     -------
     callable
-        The operator-valued kernel, for :func:`block_gram`, :class:`RKHSFunction` and :func:`operator_ridge`.
+        The operator-valued kernel, for :func:`block_gram`, :class:`RKHSFunction` and
+        :func:`operator_ridge`.
 
     Notes
     -----
@@ -110,10 +115,12 @@ def times_identity(kernel, n_outputs, kernel_params=None):
 
 # %% ../nbs/02_rkhs.ipynb #3e3822c7
 class RKHSFunction:
-    r"""A finite sum :math:`h = \sum_j \mathcal K(\cdot, x_j)\, c_j` in the space of an operator-valued kernel.
+    r"""A finite sum :math:`h = \sum_j \mathcal K(\cdot, x_j)\, c_j` in the space of an
+    operator-valued kernel.
 
-    The space exists and is unique by ``thm-rrsn-1``; scalar products in it follow from the reproducing property
-    ``eq-rrsn-1``. The minimiser of a ridge criterion is of this form, ``eq-rrsn-3``.
+    The space exists and is unique by ``thm-rrsn-1``; scalar products in it follow from
+    the reproducing property ``eq-rrsn-1``. The minimiser of a ridge criterion is of
+    this form, ``eq-rrsn-3``.
 
     Parameters
     ----------
@@ -148,7 +155,8 @@ class RKHSFunction:
         self.coefficients = np.asarray(coefficients, dtype=np.float64)
         if self.coefficients.ndim != 2 or len(self.coefficients) != len(self.points):
             raise ValueError(
-                f"coefficients must hold one vector for each of the {len(self.points)} points: "
+                f"coefficients must hold one vector for each of the "
+                f"{len(self.points)} points: "
                 f"got shape {self.coefficients.shape}."
             )
 
@@ -160,28 +168,34 @@ class RKHSFunction:
     def __add__(self, other):
         """Sum of two functions of one space."""
         points = np.concatenate([self.points, other.points])
-        return RKHSFunction(self.kernel, points, np.concatenate([self.coefficients, other.coefficients]))
+        return RKHSFunction(
+            self.kernel, points, np.concatenate([self.coefficients, other.coefficients])
+        )
 
     def __mul__(self, factor):
         """Multiple of the function."""
         return RKHSFunction(self.kernel, self.points, self.coefficients * factor)
 
     def inner(self, other):
-        r"""Scalar product with another function of the space, :math:`\sum_i \langle h(x'_i), c'_i \rangle`.
+        r"""Scalar product with another function of the space, :math:`\sum_i \langle
+        h(x'_i), c'_i \rangle`.
 
         Parameters
         ----------
         other : RKHSFunction
-            The other function, a sum over the points :math:`x'_i` with the coefficients :math:`c'_i`.
+            The other function, a sum over the points :math:`x'_i` with the coefficients
+            :math:`c'_i`.
 
         Returns
         -------
         float
-            The scalar product in the reproducing kernel Hilbert space; with itself, the squared norm.
+            The scalar product in the reproducing kernel Hilbert space; with itself, the
+            squared norm.
 
         Notes
         -----
-        It is ``eq-rrsn-1``, once for each term of the sum. Derived in the chapter :ref:`ch-rkhs`.
+        It is ``eq-rrsn-1``, once for each term of the sum. Derived in the chapter
+        :ref:`ch-rkhs`.
         """
         return np.vdot(self(other.points), other.coefficients)
 
@@ -211,7 +225,8 @@ def ridge_factor(K, lam1):
     Raises
     ------
     ValueError
-        If ``lam1`` is not positive, or the sum not positive definite to working precision.
+        If ``lam1`` is not positive, or the sum not positive definite to working
+        precision.
 
     Notes
     -----
@@ -226,13 +241,16 @@ def ridge_factor(K, lam1):
     array([1., 2.])
     """
     _check_positive(lam1=lam1)
-    A = np.array(K, dtype=np.float64).T  # symmetric, so its columns are its rows: LAPACK needs no copy
+    A = np.array(
+        K, dtype=np.float64
+    ).T  # symmetric, so its columns are its rows: LAPACK needs no copy
     A[np.diag_indices_from(A)] += lam1
     try:
         return sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError as error:
         raise ValueError(
-            f"The Gram matrix of the inputs plus lam1={lam1} times the identity is not positive definite: "
+            f"The Gram matrix of the inputs plus lam1={lam1} times the identity is "
+            f"not positive definite: "
             "increase lam1, or check the input kernel."
         ) from error
 
@@ -240,7 +258,8 @@ def ridge_factor(K, lam1):
 def operator_ridge(kernel, X, Y, lam1):
     r"""Ridge regression in the space of any operator-valued kernel.
 
-    Minimises :math:`J(h) = \sum_i \|h(x_i) - y_i\|^2 + \lambda_1 \|h\|^2` over the whole space.
+    Minimises :math:`J(h) = \sum_i \|h(x_i) - y_i\|^2 + \lambda_1 \|h\|^2` over the
+    whole space.
 
     Parameters
     ----------
@@ -261,7 +280,8 @@ def operator_ridge(kernel, X, Y, lam1):
     Raises
     ------
     ValueError
-        If ``lam1`` is not positive, or the Gram matrix not symmetric and positive semi-definite.
+        If ``lam1`` is not positive, or the Gram matrix not symmetric and positive
+        semi-definite.
 
     See Also
     --------
@@ -269,9 +289,10 @@ def operator_ridge(kernel, X, Y, lam1):
 
     Notes
     -----
-    The criterion is ``eq-rrsn-2``, the form of its minimiser ``eq-rrsn-3``, and the coefficients solve the n times d
-    linear equations ``eq-rrsn-4`` of theorem ``thm-rrsn-2``, in :math:`(nd)^3/3` operations.
-    Derived in the chapter :ref:`ch-rkhs`.
+    The criterion is ``eq-rrsn-2``, the form of its minimiser ``eq-rrsn-3``, and the
+    coefficients solve the n times d linear equations ``eq-rrsn-4`` of theorem
+    ``thm-rrsn-2``, in :math:`(nd)^3/3` operations. Derived in the chapter
+    :ref:`ch-rkhs`.
 
     Examples
     --------
@@ -281,17 +302,25 @@ def operator_ridge(kernel, X, Y, lam1):
     array([[3., 4.]])
     """
     Y = np.asarray(Y, dtype=np.float64)
-    G = check_gram(block_gram(kernel, X), name="The Gram matrix of the operator-valued kernel")
+    G = check_gram(
+        block_gram(kernel, X), name="The Gram matrix of the operator-valued kernel"
+    )
     if Y.ndim != 2 or Y.size != len(G):
-        raise ValueError(f"Y must have one row for each of the {len(X)} inputs, {len(G)} numbers: got shape {Y.shape}.")
-    return RKHSFunction(kernel, X, sla.cho_solve(ridge_factor(G, lam1), Y.ravel()).reshape(Y.shape))
+        raise ValueError(
+            f"Y must have one row for each of the {len(X)} inputs, {len(G)} "
+            f"numbers: got shape {Y.shape}."
+        )
+    return RKHSFunction(
+        kernel, X, sla.cho_solve(ridge_factor(G, lam1), Y.ravel()).reshape(Y.shape)
+    )
 
 # %% ../nbs/02_rkhs.ipynb #cc4760ef
 class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Ridge regression towards the feature space of an output kernel.
 
-    Minimises :math:`\sum_j \|h(x_j) - \phi(y_j)\|^2 + \lambda_1 \|h\|^2` over the functions of the vector-valued
-    reproducing kernel Hilbert space of :math:`k_x(x, x')\, I`, and predicts the pre-image of :math:`h(x)`.
+    Minimises :math:`\sum_j \|h(x_j) - \phi(y_j)\|^2 + \lambda_1 \|h\|^2` over the
+    functions of the vector-valued reproducing kernel Hilbert space of :math:`k_x(x,
+    x')\, I`, and predicts the pre-image of :math:`h(x)`.
 
     Parameters
     ----------
@@ -302,7 +331,8 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     lam1 : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     output_kernel : str, callable or Kernel, default="linear"
-        Kernel on the outputs, see :func:`okbook.core.check_kernel`; ``"precomputed"`` if ``y`` is their Gram matrix.
+        Kernel on the outputs, see :func:`okbook.core.check_kernel`; ``"precomputed"``
+        if ``y`` is their Gram matrix.
     kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
@@ -311,8 +341,8 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     Attributes
     ----------
     factor_ : tuple of (ndarray of shape (n_train, n_train), bool)
-        Cholesky factor of the Gram matrix of the inputs plus ``lam1`` times the identity, for
-        :func:`scipy.linalg.cho_solve`.
+        Cholesky factor of the Gram matrix of the inputs plus ``lam1`` times the
+        identity, for :func:`scipy.linalg.cho_solve`.
     kernel_ : Kernel or None
         The fitted output kernel; None if only a Gram matrix was given.
     input_kernel_ : Kernel or None
@@ -325,14 +355,16 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     See Also
     --------
     OutputKernelRidgeCV : Chooses the ridge by leaving one out.
-    KernelDependencyEstimation : The same after kernel principal component analysis of the outputs.
-    sklearn.kernel_ridge.KernelRidge : The same with the linear kernel on the outputs.
+    KernelDependencyEstimation : The same after kernel principal component analysis of
+    the outputs. sklearn.kernel_ridge.KernelRidge : The same with the linear kernel on
+    the outputs.
 
     Notes
     -----
-    The problem is ``eq-rrsn-2`` with the kernel ``eq-rrsn-5``; its solution is proposition ``thm-rrsn-3``. The weights
-    of the training outputs are :math:`w(x) = (K_x + \lambda_1 I)^{-1} k_x(x)`. Derived in the chapter :ref:`ch-rkhs`.
-    Fitting costs :math:`n^3/3` operations, the weights of a query :math:`2n^2`.
+    The problem is ``eq-rrsn-2`` with the kernel ``eq-rrsn-5``; its solution is
+    proposition ``thm-rrsn-3``. The weights of the training outputs are :math:`w(x) =
+    (K_x + \lambda_1 I)^{-1} k_x(x)`. Derived in the chapter :ref:`ch-rkhs`. Fitting
+    costs :math:`n^3/3` operations, the weights of a query :math:`2n^2`.
 
     Examples
     --------
@@ -354,8 +386,16 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel, self.input_params, self.lam1 = input_kernel, input_params, lam1
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.input_kernel, self.input_params, self.lam1 = (
+            input_kernel,
+            input_params,
+            lam1,
+        )
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def fit(self, X, y):
         """Fit the model.
@@ -375,7 +415,8 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter has no meaning, or the Gram matrix of the inputs is not positive semi-definite.
+            If a parameter has no meaning, or the Gram matrix of the inputs is not
+            positive semi-definite.
         """
         self.factor_ = None
         X = validate_data(self, X, dtype=np.float64)
@@ -390,7 +431,8 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel is precomputed.
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
 
         Returns
         -------
@@ -460,12 +502,15 @@ def _decades(lams, width=3.0):
 
 
 def _near_and_far(spectrum, A, floor, columns, near=2e-3, same=3e-6):
-    """Sort the pairs (a, b), b in ``columns``: far ones, by ``eq-rkhs-far``; near ones, by ``eq-rkhs-near``."""
+    """Sort the pairs (a, b), b in ``columns``: far ones, by ``eq-rkhs-far``; near
+    ones, by ``eq-rkhs-near``."""
     gap = spectrum[columns] - spectrum[:, None]
     size = np.maximum(spectrum[:, None], spectrum[columns]) + floor
     close = np.abs(gap) <= near * size
     far = np.divide(A[:, columns], gap, out=np.zeros_like(gap), where=~close)
-    some = np.flatnonzero(close.any(axis=1))  # eigenvalues are sorted: near ones lie side by side
+    some = np.flatnonzero(
+        close.any(axis=1)
+    )  # eigenvalues are sorted: near ones lie side by side
     rows = slice(some[0], some[-1] + 1)
     first = np.where(close[rows], A[rows, columns], 0.0)
     apart = (close[rows] & (np.abs(gap[rows]) > same * size[rows])).any()
@@ -473,7 +518,8 @@ def _near_and_far(spectrum, A, floor, columns, near=2e-3, same=3e-6):
 
 # %% ../nbs/02_rkhs.ipynb #ca07b0f1
 def _residual_squares(spectrum, Q, A, lams, step=128):
-    """Squared norms of the residuals of each example (columns) for each ridge (rows): ``eq-rkhs-pairs``."""
+    """Squared norms of the residuals of each example (columns) for each ridge
+    (rows): ``eq-rkhs-pairs``."""
     total = np.zeros((len(lams), len(spectrum)))
     for group in _decades(lams):
         lam = lams[group][:, None]
@@ -484,7 +530,9 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
             total[group] -= 2.0 * lam * d[:, c] @ (Q[:, c] * (Q @ far)).T
             total[group] += d[:, c] ** 2 @ (Q[:, c] * (Q[:, rows] @ first)).T
             if second is not None:
-                total[group] -= d[:, c] ** 4 / (2.0 * lam**2) @ (Q[:, c] * (Q[:, rows] @ second)).T
+                total[group] -= (
+                    d[:, c] ** 4 / (2.0 * lam**2) @ (Q[:, c] * (Q[:, rows] @ second)).T
+                )
     return np.maximum(total, 0.0)
 
 # %% ../nbs/02_rkhs.ipynb #0f8fdb0d
@@ -510,14 +558,16 @@ def leave_one_out_losses(K, K_out, lam1_grid):
     Raises
     ------
     ValueError
-        If the ridges are not positive numbers in a vector, or the matrices not of one shape.
+        If the ridges are not positive numbers in a vector, or the matrices not of one
+        shape.
 
     Notes
     -----
-    Theorem thm-rkhs-loo, ``eq-rkhs-loo``. One eigendecomposition; unless the outputs have rank 20 or less, two
-    products of matrices for all ridges and one to three for every three decades of them; :math:`O(n^2)` operations
-    a ridge. Errors are about 1e-10 of the part of ``K_out`` that 20 pivots of a Cholesky factor leave.
-    Derived in the chapter :ref:`ch-rkhs`.
+    Theorem thm-rkhs-loo, ``eq-rkhs-loo``. One eigendecomposition; unless the outputs
+    have rank 20 or less, two products of matrices for all ridges and one to three for
+    every three decades of them; :math:`O(n^2)` operations a ridge. Errors are about
+    1e-10 of the part of ``K_out`` that 20 pivots of a Cholesky factor leave. Derived in
+    the chapter :ref:`ch-rkhs`.
 
     Examples
     --------
@@ -528,16 +578,23 @@ def leave_one_out_losses(K, K_out, lam1_grid):
     """
     lams = np.asarray(lam1_grid, dtype=np.float64)
     if lams.ndim != 1 or not lams.size or not np.all((lams > 0) & (lams < np.inf)):
-        raise ValueError(f"lam1_grid must be a vector of positive numbers: got {lam1_grid!r}.")
+        raise ValueError(
+            f"lam1_grid must be a vector of positive numbers: got {lam1_grid!r}."
+        )
     if np.ndim(K) != 2 or not np.shape(K) == np.shape(K_out) == np.shape(K)[::-1]:
-        raise ValueError(f"K and K_out must be square, of one shape: got {np.shape(K)} and {np.shape(K_out)}.")
+        raise ValueError(
+            f"K and K_out must be square, of one shape: got {np.shape(K)} and "
+            f"{np.shape(K_out)}."
+        )
     spectrum, Q = _spectrum(K)
     d = lams[:, None] / (spectrum + lams[:, None])
     Phi, _, rest = pivoted_cholesky(K_out, tol=1e-14, max_rank=20)
     Z = Q.T @ Phi
     residuals = np.array([np.square((Q * row) @ Z).sum(axis=1) for row in d])
     if rest > 1e-14 * np.trace(K_out):
-        residuals += _residual_squares(spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams)
+        residuals += _residual_squares(
+            spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams
+        )
     return residuals / (d @ (Q**2).T) ** 2  # d @ (Q**2).T is 1 - H_ii
 
 # %% ../nbs/02_rkhs.ipynb #a76a67f8
@@ -547,10 +604,12 @@ def _default_ridges(K, n_values=50):
 
 
 class OutputKernelRidgeCV(OutputKernelRidge):
-    r"""Ridge regression with a kernel on the output, its ridge chosen by leaving one out.
+    r"""Ridge regression with a kernel on the output, its ridge chosen by leaving one
+    out.
 
-    Minimises over a grid of :math:`\lambda_1` the mean of
-    :math:`\|h^{(-i)}(x_i) - \phi(y_i)\|^2`, where :math:`h^{(-i)}` is fitted without example i; then fits all examples.
+    Minimises over a grid of :math:`\lambda_1` the mean of :math:`\|h^{(-i)}(x_i) -
+    \phi(y_i)\|^2`, where :math:`h^{(-i)}` is fitted without example i; then fits all
+    examples.
 
     Parameters
     ----------
@@ -559,8 +618,8 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     input_params : dict, optional
         Parameters of the input kernel.
     lam1_grid : array-like of shape (m,), optional
-        Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3` times the mean of
-        :math:`k_x(x_i, x_i)`.
+        Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3`
+        times the mean of :math:`k_x(x_i, x_i)`.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs; ``"precomputed"`` if ``y`` is their Gram matrix.
     kernel_params : dict, optional
@@ -577,7 +636,8 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     loo_losses_ : ndarray of shape (m,)
         The mean leave-one-out loss of each.
     best_loss_ : float
-        The least of them. It is comparable between input kernels, not between output kernels.
+        The least of them. It is comparable between input kernels, not between output
+        kernels.
     factor_ : tuple of (ndarray of shape (n_train, n_train), bool)
         As in :class:`OutputKernelRidge`, with the chosen ridge.
 
@@ -588,7 +648,8 @@ class OutputKernelRidgeCV(OutputKernelRidge):
 
     Notes
     -----
-    Closed form ``eq-rkhs-loo``, for any output kernel. Derived in the chapter :ref:`ch-rkhs`.
+    Closed form ``eq-rkhs-loo``, for any output kernel. Derived in the chapter
+    :ref:`ch-rkhs`.
 
     Examples
     --------
@@ -609,22 +670,36 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel, self.input_params, self.lam1_grid = input_kernel, input_params, lam1_grid
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.input_kernel, self.input_params, self.lam1_grid = (
+            input_kernel,
+            input_params,
+            lam1_grid,
+        )
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def _choose_ridge(self, K):
-        """The ridge of the least leave-one-out loss; the greatest of those that are equal up to rounding."""
+        """The ridge of the least leave-one-out loss; the greatest of those that are
+        equal up to rounding."""
         grid = _default_ridges(K) if self.lam1_grid is None else self.lam1_grid
         self.lam1_grid_ = np.asarray(grid, dtype=np.float64)
-        self.loo_losses_ = leave_one_out_losses(K, self._training_gram.value(), self.lam1_grid_).mean(axis=1)
-        best = np.flatnonzero(self.loo_losses_ <= self.loo_losses_.min() * (1.0 + NEARLY))
+        self.loo_losses_ = leave_one_out_losses(
+            K, self._training_gram.value(), self.lam1_grid_
+        ).mean(axis=1)
+        best = np.flatnonzero(
+            self.loo_losses_ <= self.loo_losses_.min() * (1.0 + NEARLY)
+        )
         self.lam1_ = float(self.lam1_grid_[best].max())
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam1_
 
 # %% ../nbs/02_rkhs.ipynb #5bd33781
 def output_directions(K, n_components=None, center=False, tol=1e-12):
-    """Find the principal directions of the outputs by kernel principal component analysis.
+    """Find the principal directions of the outputs by kernel principal component
+    analysis.
 
     Parameters
     ----------
@@ -640,7 +715,8 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     Returns
     -------
     U : ndarray of shape (n, p)
-        Orthonormal eigenvectors, the greatest eigenvalue first: the matrix of ``eq-rkhs-weston``.
+        Orthonormal eigenvectors, the greatest eigenvalue first: the matrix of
+        ``eq-rkhs-weston``.
     eigenvalues : ndarray of shape (p,)
         Their eigenvalues. The coordinates of the outputs are ``U * sqrt(eigenvalues)``.
 
@@ -663,10 +739,12 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
 
 # %% ../nbs/02_rkhs.ipynb #9b042edc
 class KernelDependencyEstimation(OutputKernelRidge):
-    r"""Ridge regression towards the principal components of the outputs, in the feature space of their kernel.
+    r"""Ridge regression towards the principal components of the outputs, in the feature
+    space of their kernel.
 
-    Minimises :math:`\sum_j \|h(x_j) - P\phi(y_j)\|^2 + \lambda_1 \|h\|^2`, where :math:`P` projects on the first
-    principal directions of the outputs, and predicts the pre-image of :math:`h(x)`.
+    Minimises :math:`\sum_j \|h(x_j) - P\phi(y_j)\|^2 + \lambda_1 \|h\|^2`, where
+    :math:`P` projects on the first principal directions of the outputs, and predicts
+    the pre-image of :math:`h(x)`.
 
     Parameters
     ----------
@@ -677,10 +755,12 @@ class KernelDependencyEstimation(OutputKernelRidge):
     lam1 : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     n_components : int, optional
-        Keep only so many principal directions of the outputs (Weston's form, ``eq-rkhs-weston``).
-        By default there is no principal component analysis (Cortes' form, :class:`OutputKernelRidge`).
+        Keep only so many principal directions of the outputs (Weston's form,
+        ``eq-rkhs-weston``). By default there is no principal component analysis
+        (Cortes' form, :class:`OutputKernelRidge`).
     center : bool, default=False
-        Whether the mean output is subtracted before and added after, as an intercept would do.
+        Whether the mean output is subtracted before and added after, as an intercept
+        would do.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`.
     kernel_params : dict, optional
@@ -691,7 +771,8 @@ class KernelDependencyEstimation(OutputKernelRidge):
     Attributes
     ----------
     directions_ : ndarray of shape (n_train, n_components) or None
-        Eigenvectors of the (centred) Gram matrix of the outputs; None if all directions are kept.
+        Eigenvectors of the (centred) Gram matrix of the outputs; None if all directions
+        are kept.
     factor_ : tuple of (ndarray of shape (n_train, n_train), bool)
         As in :class:`OutputKernelRidge`.
 
@@ -725,7 +806,9 @@ class KernelDependencyEstimation(OutputKernelRidge):
         kernel_params=None,
         candidates="train",
     ):
-        super().__init__(input_kernel, input_params, lam1, output_kernel, kernel_params, candidates)
+        super().__init__(
+            input_kernel, input_params, lam1, output_kernel, kernel_params, candidates
+        )
         self.n_components, self.center = n_components, center
 
     def fit(self, X, y):
@@ -746,13 +829,18 @@ class KernelDependencyEstimation(OutputKernelRidge):
         Raises
         ------
         ValueError
-            If ``lam1`` is not positive, ``n_components`` not a positive integer, or the input kernel indefinite.
+            If ``lam1`` is not positive, ``n_components`` not a positive integer, or the
+            input kernel indefinite.
         """
         p = self.n_components
         if p is not None and (not isinstance(p, numbers.Integral) or p < 1):
-            raise ValueError(f"n_components must be None or a positive integer: got {p!r}.")
+            raise ValueError(
+                f"n_components must be None or a positive integer: got {p!r}."
+            )
         super().fit(X, y)
-        self.directions_ = None if p is None else output_directions(self.gram_, p, self.center)[0]
+        self.directions_ = (
+            None if p is None else output_directions(self.gram_, p, self.center)[0]
+        )
         return self
 
     def weights(self, X):
@@ -761,7 +849,8 @@ class KernelDependencyEstimation(OutputKernelRidge):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel is precomputed.
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
 
         Returns
         -------
@@ -771,7 +860,9 @@ class KernelDependencyEstimation(OutputKernelRidge):
         W = super().weights(X)
         if self.directions_ is not None:
             W = (W @ self.directions_) @ self.directions_.T
-        return W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
+        return (
+            W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
+        )
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #66ddba9e
 import numbers
@@ -802,10 +893,13 @@ from okbook.core import (
 def _check_weights(W):
     "Refuse weights of edges that are negative, or lead from a node to itself."
     if (least := W.min() if W.size else 0.0) < 0:
-        raise ValueError(f"The weights of a graph must not be negative: the least is {least:.3g}.")
+        raise ValueError(
+            f"The weights of a graph must not be negative: the least is {least:.3g}."
+        )
     if (loops := np.flatnonzero(W.diagonal())).size:
         raise ValueError(
-            "A graph must have a zero diagonal because no edge leads from a node to itself, "
+            "A graph must have a zero diagonal because no edge leads from a node to "
+            "itself, "
             f"but entry ({loops[0]}, {loops[0]}) is {W.diagonal()[loops[0]]:.6g}."
         )
 
@@ -823,12 +917,14 @@ def check_graph(graph, n_nodes=None):
     Returns
     -------
     ndarray or CSR array of shape (n, n)
-        The weights, sparse if they came so. A graph without edges gets a ``UserWarning``.
+        The weights, sparse if they came so. A graph without edges gets a
+        ``UserWarning``.
 
     Raises
     ------
     ValueError
-        If the matrix is not square, of a wrong size, not symmetric, not finite, has negative entries or a diagonal.
+        If the matrix is not square, of a wrong size, not symmetric, not finite, has
+        negative entries or a diagonal.
 
     Notes
     -----
@@ -841,23 +937,38 @@ def check_graph(graph, n_nodes=None):
     array([[0., 2.],
            [2., 0.]])
     """
-    W = sp.csr_array(graph, dtype=np.float64) if sp.issparse(graph) else np.asarray(graph, dtype=np.float64)
+    W = (
+        sp.csr_array(graph, dtype=np.float64)
+        if sp.issparse(graph)
+        else np.asarray(graph, dtype=np.float64)
+    )
     n = W.shape[0] if n_nodes is None and W.ndim == 2 else n_nodes
     if W.shape != (n, n):
-        raise ValueError(f"The graph must be square, a row and a column for each node: got {W.shape}, n_nodes={n}.")
+        raise ValueError(
+            f"The graph must be square, a row and a column for each node: got "
+            f"{W.shape}, n_nodes={n}."
+        )
     values = W.data if sp.issparse(W) else W
     if not np.isfinite(values).all():
         raise ValueError("The graph contains NaN or infinity.")
     if abs(W - W.T).max() > 1e-8 * values.max(initial=0.0):
-        raise ValueError("The graph must be symmetric: an edge has one weight, whichever end comes first.")
+        raise ValueError(
+            "The graph must be symmetric: an edge has one weight, whichever end "
+            "comes first."
+        )
     _check_weights(W)
     if not values.any():
-        warnings.warn("The graph has no edge: nodes without a label say nothing.", UserWarning, stacklevel=2)
+        warnings.warn(
+            "The graph has no edge: nodes without a label say nothing.",
+            UserWarning,
+            stacklevel=2,
+        )
     return W
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #5ec0c724
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
-    """Graph that joins two nodes if either is among the nearest neighbours of the other.
+    """Graph that joins two nodes if either is among the nearest neighbours of the
+    other.
 
     Parameters
     ----------
@@ -892,7 +1003,10 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """
     n = len(X)
     if not isinstance(n_neighbors, numbers.Integral) or not 1 <= n_neighbors < n:
-        raise ValueError(f"n_neighbors must be a whole number from 1 to {n - 1} for {n} nodes: got {n_neighbors!r}.")
+        raise ValueError(
+            f"n_neighbors must be a whole number from 1 to {n - 1} for {n} nodes: "
+            f"got {n_neighbors!r}."
+        )
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
@@ -903,7 +1017,8 @@ def check_labelled(labelled, n_nodes):
     Parameters
     ----------
     labelled : array-like of int of shape (l,), array-like of bool of shape (n_nodes,) or None
-        Indices of the labelled nodes in the order of their outputs, or a mask; None labels all nodes.
+        Indices of the labelled nodes in the order of their outputs, or a mask; None
+        labels all nodes.
     n_nodes : int
         Number of nodes.
 
@@ -915,7 +1030,8 @@ def check_labelled(labelled, n_nodes):
     Raises
     ------
     ValueError
-        If no node is labelled, one is labelled twice, or an index or the length of a mask is out of range.
+        If no node is labelled, one is labelled twice, or an index or the length of a
+        mask is out of range.
 
     Notes
     -----
@@ -930,7 +1046,10 @@ def check_labelled(labelled, n_nodes):
     labelled = np.arange(n_nodes) if labelled is None else np.asarray(labelled)
     if labelled.dtype == bool:
         if labelled.shape != (n_nodes,):
-            raise ValueError(f"A mask of labelled nodes must have shape ({n_nodes},), like X: got {labelled.shape}.")
+            raise ValueError(
+                f"A mask of labelled nodes must have shape ({n_nodes},), like X: "
+                f"got {labelled.shape}."
+            )
         labelled = np.flatnonzero(labelled)
     if labelled.size == 0:
         raise ValueError("No node is labelled: at least one is needed to learn from.")
@@ -940,10 +1059,16 @@ def check_labelled(labelled, n_nodes):
             f"got shape {labelled.shape} and type {labelled.dtype}."
         )
     if labelled.min() < 0 or labelled.max() >= n_nodes:
-        raise ValueError(f"labelled must index {n_nodes} nodes: got {labelled.min()} to {labelled.max()}.")
+        raise ValueError(
+            f"labelled must index {n_nodes} nodes: got {labelled.min()} to "
+            f"{labelled.max()}."
+        )
     counts = np.bincount(labelled)
     if counts.max() > 1:
-        raise ValueError(f"labelled must name a node once, but {counts.argmax()} is there {counts.max()} times.")
+        raise ValueError(
+            f"labelled must name a node once, but {counts.argmax()} is there "
+            f"{counts.max()} times."
+        )
     return labelled
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #449eefcb
@@ -964,11 +1089,13 @@ def kernel_factor(K):
 
     See Also
     --------
-    okbook.core.pivoted_cholesky : The same for matrices that are given by their columns, or cut at a rank.
+    okbook.core.pivoted_cholesky : The same for matrices that are given by their
+    columns, or cut at a rank.
 
     Notes
     -----
-    Derived in the chapter :ref:`ch-rkhs-semi`. LAPACK's pivoted Cholesky factorisation, :math:`n m^2` operations.
+    Derived in the chapter :ref:`ch-rkhs-semi`. LAPACK's pivoted Cholesky factorisation,
+    :math:`n m^2` operations.
 
     Examples
     --------
@@ -978,7 +1105,9 @@ def kernel_factor(K):
     array([[1.],
            [2.]])
     """
-    A, order, rank, _ = sla.lapack.dpstrf(np.array(K, dtype=np.float64, order="F"), lower=1, overwrite_a=1)
+    A, order, rank, _ = sla.lapack.dpstrf(
+        np.array(K, dtype=np.float64, order="F"), lower=1, overwrite_a=1
+    )
     R = np.empty((len(A), rank))
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
@@ -988,7 +1117,9 @@ def _check_not_negative(**params):
     "Refuse parameters that are neither zero nor positive numbers."
     for name, value in params.items():
         if not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
-            raise ValueError(f"{name} must be a number that is not negative: got {value!r}.")
+            raise ValueError(
+                f"{name} must be a number that is not negative: got {value!r}."
+            )
 
 
 def _check_rates(lam1s, lam2s):
@@ -1010,7 +1141,10 @@ class _DeformedKernel:
             raise ValueError("The smoother M must be symmetric.")
         theta, self.basis = np.linalg.eigh((S + S.T) / 2)
         if theta.min(initial=0.0) < -1e-8 * largest * max(1, len(S)):
-            raise ValueError(f"The smoother M must be positive semi-definite: R'MR has the eigenvalue {theta[0]:.3g}.")
+            raise ValueError(
+                f"The smoother M must be positive semi-definite: R'MR has the "
+                f"eigenvalue {theta[0]:.3g}."
+            )
         self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
 
     def gram(self, lam1, lam2, rows=None, cols=None):
@@ -1033,7 +1167,10 @@ class _DeformedKernel:
             The values of G.
         """
         half = self._half(lam1, lam2)
-        A, B = (self.features if nodes is None else self.features[nodes] for nodes in (rows, cols))
+        A, B = (
+            self.features if nodes is None else self.features[nodes]
+            for nodes in (rows, cols)
+        )
         return (A * half) @ (B * half).T
 
     def _half(self, lam1, lam2):
@@ -1043,18 +1180,22 @@ class _DeformedKernel:
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b94de77f
 class SmoothedSpectrum(_DeformedKernel):
-    r"""One eigendecomposition for all penalties, all folds and all sets of labelled nodes.
+    r"""One eigendecomposition for all penalties, all folds and all sets of labelled
+    nodes.
 
-    From :math:`K_x = R R^\top` and the smoother M, :math:`R^\top M R = Q \Theta Q^\top` and :math:`F = R Q`, it has
-    the deformed kernel :math:`G = F (\lambda_1 + 2\lambda_2\Theta)^{-1} F^\top` of ``eq-semi-spectral``, with which
-    semi-supervised ridge regression is supervised.
+    From :math:`K_x = R R^\top` and the smoother M, :math:`R^\top M R = Q \Theta Q^\top`
+    and :math:`F = R Q`, it has the deformed kernel :math:`G = F (\lambda_1 +
+    2\lambda_2\Theta)^{-1} F^\top` of ``eq-semi-spectral``, with which semi-supervised
+    ridge regression is supervised.
 
     Parameters
     ----------
     R : array-like of shape (n, m)
-        Factor of the Gram matrix of all nodes: exact (:func:`kernel_factor`), or of Nystrom.
+        Factor of the Gram matrix of all nodes: exact (:func:`kernel_factor`), or of
+        Nystrom.
     M : ndarray, sparse matrix, LinearOperator of shape (n, n), or callable
-        Smoother, positive semi-definite: see :func:`graph_smoothers`. Only ``M @ R``, or ``M(R)``, is used.
+        Smoother, positive semi-definite: see :func:`graph_smoothers`. Only ``M @ R``,
+        or ``M(R)``, is used.
 
     Attributes
     ----------
@@ -1104,11 +1245,15 @@ class SmoothedSpectrum(_DeformedKernel):
         Returns
         -------
         ndarray of shape (m, l)
-            A node with features f has the weights ``f @ coefficients`` of ``eq-semi-weights``.
+            A node with features f has the weights ``f @ coefficients`` of
+            ``eq-semi-weights``.
         """
         half = self._half(lam1, lam2)
         A = self.features[labelled] * half
-        return half[:, None] * sla.cho_solve(ridge_factor(A @ A.T, 1.0), A, overwrite_b=True).T
+        return (
+            half[:, None]
+            * sla.cho_solve(ridge_factor(A @ A.T, 1.0), A, overwrite_b=True).T
+        )
 
     def weights(self, labelled, lam1, lam2, queries=None):
         """Weight the labelled outputs in the prediction at nodes (``eq-semi-weights``).
@@ -1133,7 +1278,8 @@ class SmoothedSpectrum(_DeformedKernel):
         return F @ self.coefficients(labelled, lam1, lam2)
 
     def holdout_weights(self, labelled, lam1, lam2, splits):
-        """Weight the labelled outputs where some are held out, for many splits at the price of one fit.
+        """Weight the labelled outputs where some are held out, for many splits at the
+        price of one fit.
 
         Parameters
         ----------
@@ -1144,51 +1290,71 @@ class SmoothedSpectrum(_DeformedKernel):
         lam2 : float
             Smoothness penalty, not negative.
         splits : iterable of (train, test)
-            Positions among the labelled nodes; the two parts of a split hold all of them.
+            Positions among the labelled nodes; the two parts of a split hold all of
+            them.
 
         Yields
         ------
         ndarray of shape (n_test, n_train)
-            The weights of ``eq-semi-holdout`` at the nodes held out, one matrix a split.
+            The weights of ``eq-semi-holdout`` at the nodes held out, one matrix a
+            split.
         """
         A = self.features[labelled] * self._half(lam1, lam2)
-        inverse = sla.cho_solve(ridge_factor(A @ A.T, 1.0), np.eye(len(A)), overwrite_b=True)
+        inverse = sla.cho_solve(
+            ridge_factor(A @ A.T, 1.0), np.eye(len(A)), overwrite_b=True
+        )
         for train, test in splits:
             if len(train) + len(test) != len(A):
-                raise ValueError(f"A split must use all {len(A)} labelled nodes: got {len(train)} and {len(test)}.")
-            yield -sla.solve(inverse[np.ix_(test, test)], inverse[np.ix_(test, train)], assume_a="pos")
+                raise ValueError(
+                    f"A split must use all {len(A)} labelled nodes: got "
+                    f"{len(train)} and {len(test)}."
+                )
+            yield -sla.solve(
+                inverse[np.ix_(test, test)],
+                inverse[np.ix_(test, train)],
+                assume_a="pos",
+            )
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #a422aa28
-_OF_THE_LAPLACIAN = {"diffusion": lambda x: np.exp(-x), "diffusion-graph": lambda x: -np.expm1(-x)}
+_OF_THE_LAPLACIAN = {
+    "diffusion": lambda x: np.exp(-x),
+    "diffusion-graph": lambda x: -np.expm1(-x),
+}
 
 
 def _check_smoother(smoother, betas):
-    "The function of the Laplacian that the name stands for, None for itself; refuse names and times of no meaning."
+    """The function of the Laplacian that the name stands for, None for itself;
+    refuse names and times of no meaning."""
     if smoother not in ("laplacian", *_OF_THE_LAPLACIAN):
-        raise ValueError(f"smoother must be 'laplacian', 'diffusion' or 'diffusion-graph': got {smoother!r}.")
+        raise ValueError(
+            f"smoother must be 'laplacian', 'diffusion' or 'diffusion-graph': got "
+            f"{smoother!r}."
+        )
     for beta in betas:
         _check_not_negative(beta2=beta)
     return _OF_THE_LAPLACIAN.get(smoother)
 
 
 def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
-    r"""Matrices M of the smoothness penalty :math:`2\lambda_2 \operatorname{tr}(h^\top M h)`, for several betas.
+    r"""Matrices M of the smoothness penalty :math:`2\lambda_2 \operatorname{tr}(h^\top
+    M h)`, for several betas.
 
     Parameters
     ----------
     graph : array-like or sparse matrix of shape (n, n)
         Weights of the edges: see :func:`check_graph`.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
-        :math:`L = D - W`; :math:`\exp(-\beta_2 L)`, as the source says; or the Laplacian of the graph whose
-        weights are this diffusion kernel, :math:`I - \exp(-\beta_2 L)`.
+        :math:`L = D - W`; :math:`\exp(-\beta_2 L)`, as the source says; or the
+        Laplacian of the graph whose weights are this diffusion kernel, :math:`I -
+        \exp(-\beta_2 L)`.
     betas : sequence of float, default=(1.0,)
         Times of diffusion, not negative. The Laplacian has none, and is repeated.
 
     Yields
     ------
     ndarray, CSR array or LinearOperator of shape (n, n)
-        One M for each beta. Of a dense graph the Laplacian is diagonalised once; the diffusion on a sparse one is
-        an operator, to be multiplied with.
+        One M for each beta. Of a dense graph the Laplacian is diagonalised once; the
+        diffusion on a sparse one is an operator, to be multiplied with.
 
     Raises
     ------
@@ -1211,7 +1377,11 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
     f = _check_smoother(smoother, betas)
     W = check_graph(graph)
     sparse = sp.issparse(W)
-    L = sp.csr_array(sp.diags_array(W.sum(axis=1)) - W) if sparse else graph_laplacian(W)
+    L = (
+        sp.csr_array(sp.diags_array(W.sum(axis=1)) - W)
+        if sparse
+        else graph_laplacian(W)
+    )
     spectrum, V = (None, None) if f is None or sparse else np.linalg.eigh(L)
     for beta in betas:
         if f is None:
@@ -1227,7 +1397,9 @@ def _diffusion_operator(L, beta, smoother):
     A = -beta * L
 
     def product(R):
-        return expm_multiply(A, R) if smoother == "diffusion" else R - expm_multiply(A, R)
+        return (
+            expm_multiply(A, R) if smoother == "diffusion" else R - expm_multiply(A, R)
+        )
 
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
@@ -1258,7 +1430,8 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     Raises
     ------
     ValueError
-        If a split leaves a labelled node out of both parts, or a penalty has no meaning.
+        If a split leaves a labelled node out of both parts, or a penalty has no
+        meaning.
 
     See Also
     --------
@@ -1283,14 +1456,19 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
         for j, lam2 in enumerate(lam2_grid):
             held, total = spectrum.holdout_weights(labelled, lam1, lam2, splits), []
             for (train, test), W in zip(splits, held):
-                blocks = K[np.ix_(train, train)], K[np.ix_(test, train)], K.diagonal()[test]
+                blocks = (
+                    K[np.ix_(train, train)],
+                    K[np.ix_(test, train)],
+                    K.diagonal()[test],
+                )
                 total.append(feature_space_losses(W, *blocks))
             losses[i, j] = np.concatenate(total).mean()
     return losses
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d6f41ac7
 class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
-    "What the two estimators are given: inputs and a graph of all nodes, outputs of some."
+    """What the two estimators are given: inputs and a graph of all nodes, outputs of
+    some."""
 
     def _check_nodes(self, X):
         "All nodes, and parameters that mean something."
@@ -1301,8 +1479,15 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     def _take_outputs(self, y, labelled, n_nodes):
         "Keep the outputs of the labelled nodes."
         self.labelled_ = check_labelled(labelled, n_nodes)
-        if labelled is not None and hasattr(y, "__len__") and len(y) != len(self.labelled_):
-            raise ValueError(f"y must hold the outputs of the {len(self.labelled_)} labelled nodes: got {len(y)}.")
+        if (
+            labelled is not None
+            and hasattr(y, "__len__")
+            and len(y) != len(self.labelled_)
+        ):
+            raise ValueError(
+                f"y must hold the outputs of the {len(self.labelled_)} labelled "
+                f"nodes: got {len(y)}."
+            )
         self._fit_outputs(y, n_samples=len(self.labelled_))
 
     def _take_inputs(self, X):
@@ -1312,7 +1497,9 @@ class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             R, self.landmarks_ = kernel_factor(K)
         else:
             K = self._keep_inputs(X)
-            R, self.landmarks_, _ = pivoted_cholesky(max_rank=self.n_landmarks, **self._columns(X))
+            R, self.landmarks_, _ = pivoted_cholesky(
+                max_rank=self.n_landmarks, **self._columns(X)
+            )
         self._landmark_factor = R[self.landmarks_]
         return R, self._edges(X, K)
 
@@ -1328,24 +1515,32 @@ class _SmoothedRidge(_SmoothedInputs):
     "What the two estimators do: weights at the nodes of fit, and at others."
 
     def _begin(self, X, y, labelled):
-        "What both estimators begin with: the factor of the Gram matrix of the inputs, and the graph."
+        """What both estimators begin with: the factor of the Gram matrix of the
+        inputs, and the graph."""
         X = self._check_nodes(X)
         self._take_outputs(y, labelled, len(X))
         return self._take_inputs(X)
 
     def _edges(self, X, K):
-        "The graph of the smoothness penalty; K is the Gram matrix of the nodes, if there is one."
+        """The graph of the smoothness penalty; K is the Gram matrix of the nodes, if
+        there is one."""
         if not isinstance(self.graph, str):
             return check_graph(self.graph, n_nodes=len(X))
         if self.graph == "knn":
-            points = (X, "euclidean") if self.X_ is not None else (np.sqrt(squared_distances(X)), "precomputed")
+            points = (
+                (X, "euclidean")
+                if self.X_ is not None
+                else (np.sqrt(squared_distances(X)), "precomputed")
+            )
             return knn_graph(points[0], self.n_neighbors, points[1])
         W = np.array(self._cross_gram(X) if K is None else K)
         np.fill_diagonal(W, 0.0)
         if W.min(initial=0.0) < 0:
             raise ValueError(
-                "graph='kernel' takes the values of the input kernel for weights of edges, which must not be "
-                f"negative: the least is {W.min():.3g}. Take graph='knn', or give a graph."
+                "graph='kernel' takes the values of the input kernel for weights of "
+                "edges, which must not be "
+                f"negative: the least is {W.min():.3g}. Take graph='knn', or give a "
+                f"graph."
             )
         return W
 
@@ -1361,12 +1556,14 @@ class _PredictsUnseen(_SmoothedRidge):
     "Weights for nodes that were not there in fit."
 
     def weights(self, X):
-        """Weight the labelled outputs in the prediction for each query (``eq-semi-unseen``).
+        """Weight the labelled outputs in the prediction for each query
+        (``eq-semi-unseen``).
 
         Parameters
         ----------
         X : array-like of shape (q, p)
-            Queries, nodes of ``fit`` or unseen; or their kernel values with all nodes, of shape (q, n).
+            Queries, nodes of ``fit`` or unseen; or their kernel values with all nodes,
+            of shape (q, n).
 
         Returns
         -------
@@ -1376,16 +1573,28 @@ class _PredictsUnseen(_SmoothedRidge):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         marks = self.landmarks_
-        K = X[:, marks] if self.X_ is None else self.input_kernel_.gram(X, self.X_[marks])
-        return sla.solve_triangular(self._landmark_factor, K.T, lower=True).T @ self.dual_coef_
+        K = (
+            X[:, marks]
+            if self.X_ is None
+            else self.input_kernel_.gram(X, self.X_[marks])
+        )
+        return (
+            sla.solve_triangular(self._landmark_factor, K.T, lower=True).T
+            @ self.dual_coef_
+        )
 
     def _check_params(self):
         "Refuse what has no meaning, before anything is computed."
         if isinstance(self.graph, str) and self.graph not in ("kernel", "knn"):
-            raise ValueError(f"graph must be 'kernel', 'knn' or the weights of the edges: got {self.graph!r}.")
+            raise ValueError(
+                f"graph must be 'kernel', 'knn' or the weights of the edges: got "
+                f"{self.graph!r}."
+            )
         m = self.n_landmarks
         if m is not None and (not isinstance(m, numbers.Integral) or m < 1):
-            raise ValueError(f"n_landmarks must be None or a positive integer: got {m!r}.")
+            raise ValueError(
+                f"n_landmarks must be None or a positive integer: got {m!r}."
+            )
         lam1_grid, lam2_grid, beta2_grid = self._grids()
         if not (len(lam1_grid) and len(lam2_grid) and len(beta2_grid)):
             raise ValueError("lam1_grid, lam2_grid and beta2_grid must not be empty.")
@@ -1394,41 +1603,48 @@ class _PredictsUnseen(_SmoothedRidge):
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c0da7ba0
 class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
-    r"""Ridge regression towards the feature space of an output kernel, smooth on a graph of all nodes.
+    r"""Ridge regression towards the feature space of an output kernel, smooth on a
+    graph of all nodes.
 
-    Of the n nodes in ``X``, l are labelled. In the RKHS of the kernel :math:`k_x(x, x') I`, minimises
+    Of the n nodes in ``X``, l are labelled. In the RKHS of the kernel :math:`k_x(x, x')
+    I`, minimises
 
     .. math:: J(h) = \sum_{i \in L} \|h(x_i) - \phi(y_i)\|^2 + \lambda_1 \|h\|^2
               + \lambda_2 \sum_{i,j=1}^n W_{ij} \|h(x_i) - h(x_j)\|^2
 
-    and predicts the pre-image of :math:`h(x)`, at the nodes of ``fit`` and at any other.
+    and predicts the pre-image of :math:`h(x)`, at the nodes of ``fit`` and at any
+    other.
 
     Parameters
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
-        The kernel on the inputs. With "precomputed", ``X`` is the Gram matrix between queries (rows) and all nodes
-        of ``fit`` (columns).
+        The kernel on the inputs. With "precomputed", ``X`` is the Gram matrix between
+        queries (rows) and all nodes of ``fit`` (columns).
     input_params : dict, optional
         Parameters of the input kernel.
     lam1 : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     lam2 : float, default=1e-3
-        Smoothness penalty. With zero, the nodes without a label do not count: ridge regression on the others.
+        Smoothness penalty. With zero, the nodes without a label do not count: ridge
+        regression on the others.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
-        What stands in the place of the Laplacian of the graph: see :func:`graph_smoothers`.
+        What stands in the place of the Laplacian of the graph: see
+        :func:`graph_smoothers`.
     beta2 : float, default=1.0
         Time of the smoother's diffusion; not used by the Laplacian.
     graph : {"kernel", "knn"} or array-like or sparse matrix of shape (n, n), default="kernel"
-        Weights of the edges: the values of the input kernel, as in the source, which must not be negative; 1
-        between nearest neighbours in the space of the inputs, which is sparse; or given.
+        Weights of the edges: the values of the input kernel, as in the source, which
+        must not be negative; 1 between nearest neighbours in the space of the inputs,
+        which is sparse; or given.
     n_neighbors : int, default=10
         Number of neighbours, for ``graph="knn"``.
     n_landmarks : int, optional
-        Rank at which the Gram matrix of the inputs is cut (Nystrom). With it, and a sparse graph, the n by n Gram
-        matrix is never formed. By default nothing is cut.
+        Rank at which the Gram matrix of the inputs is cut (Nystrom). With it, and a
+        sparse graph, the n by n Gram matrix is never formed. By default nothing is cut.
     output_kernel : str, callable or Kernel, default="linear"
-        The kernel on the outputs, see :func:`okbook.core.check_kernel`. With "precomputed" or "diffusion", ``y`` is
-        the Gram matrix of the labelled outputs, or the adjacency of the labelled nodes.
+        The kernel on the outputs, see :func:`okbook.core.check_kernel`. With
+        "precomputed" or "diffusion", ``y`` is the Gram matrix of the labelled outputs,
+        or the adjacency of the labelled nodes.
     kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
@@ -1441,9 +1657,11 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
     transduction_weights_ : ndarray of shape (n, l)
         The weights of the labelled outputs at all nodes of ``fit``.
     landmarks_ : ndarray of shape (m,)
-        The nodes at which the input kernel is evaluated to predict: as many as its Gram matrix has rank.
+        The nodes at which the input kernel is evaluated to predict: as many as its Gram
+        matrix has rank.
     dual_coef_ : ndarray of shape (m, l)
-        The weights are ``r(x) @ dual_coef_``, where r solves a triangular system with the kernel at the landmarks.
+        The weights are ``r(x) @ dual_coef_``, where r solves a triangular system with
+        the kernel at the landmarks.
     kernel_ : Kernel or None
         The fitted output kernel; None if ``y`` was a Gram matrix or an adjacency.
     input_kernel_ : Kernel or None
@@ -1460,10 +1678,11 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
 
     Notes
     -----
-    The problem is ``eq-rrsn-6`` and the solution ``eq-rrsn-7`` with the coefficients of ``eq-rrsn-8``
-    (theorem ``thm-rrsn-4``), which ``thm-rrsn-5`` writes as the matrix ``eq-rrsn-9``. Derived in the chapter
-    :ref:`ch-rkhs-semi`. Fitting costs O(n m^2) with m landmarks, O(n^3) without, plus the product of the graph's
-    Laplacian with n by m numbers.
+    The problem is ``eq-rrsn-6`` and the solution ``eq-rrsn-7`` with the coefficients of
+    ``eq-rrsn-8`` (theorem ``thm-rrsn-4``), which ``thm-rrsn-5`` writes as the matrix
+    ``eq-rrsn-9``. Derived in the chapter :ref:`ch-rkhs-semi`. Fitting costs O(n m^2)
+    with m landmarks, O(n^3) without, plus the product of the graph's Laplacian with n
+    by m numbers.
 
     Examples
     --------
@@ -1490,8 +1709,18 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel, self.input_params, self.lam1, self.lam2 = input_kernel, input_params, lam1, lam2
-        self.smoother, self.beta2, self.graph, self.n_neighbors = smoother, beta2, graph, n_neighbors
+        self.input_kernel, self.input_params, self.lam1, self.lam2 = (
+            input_kernel,
+            input_params,
+            lam1,
+            lam2,
+        )
+        self.smoother, self.beta2, self.graph, self.n_neighbors = (
+            smoother,
+            beta2,
+            graph,
+            n_neighbors,
+        )
         self.n_landmarks, self.output_kernel = n_landmarks, output_kernel
         self.kernel_params, self.candidates = kernel_params, candidates
 
@@ -1501,11 +1730,14 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            All nodes, labelled or not, or the Gram matrix of their inputs if the input kernel is precomputed.
+            All nodes, labelled or not, or the Gram matrix of their inputs if the input
+            kernel is precomputed.
         y : sequence of length l, or Gram matrix of shape (l, l)
-            Outputs of the labelled nodes, or their Gram matrix if the output kernel is precomputed.
+            Outputs of the labelled nodes, or their Gram matrix if the output kernel is
+            precomputed.
         labelled : array-like of int of shape (l,) or of bool of shape (n,), optional
-            The rows of ``X`` that ``y`` belongs to, by index or as a mask; by default all.
+            The rows of ``X`` that ``y`` belongs to, by index or as a mask; by default
+            all.
 
         Returns
         -------
@@ -1515,7 +1747,8 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         Raises
         ------
         ValueError
-            For labelled nodes, graphs, Gram matrices, penalties or outputs that are not what they should be.
+            For labelled nodes, graphs, Gram matrices, penalties or outputs that are not
+            what they should be.
         """
         R, W = self._begin(X, y, labelled)
         (M,) = graph_smoothers(W, self.smoother, [self.beta2])
@@ -1525,47 +1758,70 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         return [self.lam1], [self.lam2], [self.beta2]
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b38274dd
-_DEFAULT_GRIDS = {"lam1": np.logspace(-4, 2, 7), "lam2": np.r_[0.0, np.logspace(-6, -1, 6)]}
+_DEFAULT_GRIDS = {
+    "lam1": np.logspace(-4, 2, 7),
+    "lam2": np.r_[0.0, np.logspace(-6, -1, 6)],
+}
 
 
 class _SearchesPenalties(_PredictsUnseen):
-    "What cross-validation adds: one spectrum a value of beta2, one grid of losses a spectrum."
+    """What cross-validation adds: one spectrum a value of beta2, one grid of losses
+    a spectrum."""
 
     def _search(self, R, W):
         "Set the losses and the best penalties; the spectrum that they belong to."
         lam1s, lam2s, betas = self._grids()
         kind = self.outputs_ if _is_dirac(self) else np.zeros(len(self.labelled_))
-        splits = list(check_cv(self.cv, kind, classifier=_is_dirac(self)).split(self.labelled_, kind))
+        splits = list(
+            check_cv(self.cv, kind, classifier=_is_dirac(self)).split(
+                self.labelled_, kind
+            )
+        )
         losses, best = np.empty((len(betas), len(lam1s), len(lam2s))), np.inf
         for b, M in enumerate(graph_smoothers(W, self.smoother, betas)):
             spectrum = SmoothedSpectrum(R, M)
-            losses[b] = smoothed_cv_losses(spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits)
+            losses[b] = smoothed_cv_losses(
+                spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits
+            )
             if losses[b].min() < best * (1.0 - NEARLY):
-                i, j = np.unravel_index(first_smallest(losses[b].ravel()), losses[b].shape)
+                i, j = np.unravel_index(
+                    first_smallest(losses[b].ravel()), losses[b].shape
+                )
                 best, chosen, where = losses[b].min(), spectrum, (b, i, j)
         b, i, j = where
         self.cv_losses_, self.best_loss_ = losses, float(losses[where])
-        self.best_params_ = {"lam1": float(lam1s[i]), "lam2": float(lam2s[j]), "beta2": float(betas[b])}
+        self.best_params_ = {
+            "lam1": float(lam1s[i]),
+            "lam2": float(lam2s[j]),
+            "beta2": float(betas[b]),
+        }
         return chosen
 
     def _grids(self):
         lam1s = _DEFAULT_GRIDS["lam1"] if self.lam1_grid is None else self.lam1_grid
         lam2s = _DEFAULT_GRIDS["lam2"] if self.lam2_grid is None else self.lam2_grid
-        return lam1s, lam2s, [1.0] if self.beta2_grid is None or self.smoother == "laplacian" else self.beta2_grid
+        return (
+            lam1s,
+            lam2s,
+            [1.0]
+            if self.beta2_grid is None or self.smoother == "laplacian"
+            else self.beta2_grid,
+        )
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #932ffaf8
 class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
-    r"""Semi-supervised ridge regression that chooses its penalties by cross-validation over the labelled nodes.
+    r"""Semi-supervised ridge regression that chooses its penalties by cross-validation
+    over the labelled nodes.
 
-    In each fold some labelled nodes lose their outputs, and stay in the graph. The loss is
-    :math:`\|h(x_i) - \phi(y_i)\|^2` at these nodes. One eigendecomposition a value of beta2 serves all penalties
-    and all folds.
+    In each fold some labelled nodes lose their outputs, and stay in the graph. The loss
+    is :math:`\|h(x_i) - \phi(y_i)\|^2` at these nodes. One eigendecomposition a value
+    of beta2 serves all penalties and all folds.
 
     Parameters
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
-        The kernel on the inputs. With "precomputed", ``X`` is the Gram matrix between queries (rows) and all nodes
-        of ``fit`` (columns).
+        The kernel on the inputs. With "precomputed", ``X`` is the Gram matrix between
+        queries (rows) and all nodes of ``fit`` (columns).
     input_params : dict, optional
         Parameters of the input kernel.
     lam1_grid : sequence of float, optional
@@ -1573,22 +1829,26 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
     lam2_grid : sequence of float, optional
         Smoothness penalties to try; by default 0, and 1e-6 to 1e-1 in six steps.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
-        What stands in the place of the Laplacian of the graph: see :func:`graph_smoothers`.
+        What stands in the place of the Laplacian of the graph: see
+        :func:`graph_smoothers`.
     beta2_grid : sequence of float, optional
         Times of diffusion to try, by default 1; the Laplacian has none.
     cv : int, splitter or iterable, default=5
-        How the labelled nodes are split, as in scikit-learn: every split must use all of them.
+        How the labelled nodes are split, as in scikit-learn: every split must use all
+        of them.
     graph : {"kernel", "knn"} or array-like or sparse matrix of shape (n, n), default="kernel"
-        Weights of the edges: the values of the input kernel, as in the source, which must not be negative; 1
-        between nearest neighbours in the space of the inputs, which is sparse; or given.
+        Weights of the edges: the values of the input kernel, as in the source, which
+        must not be negative; 1 between nearest neighbours in the space of the inputs,
+        which is sparse; or given.
     n_neighbors : int, default=10
         Number of neighbours, for ``graph="knn"``.
     n_landmarks : int, optional
-        Rank at which the Gram matrix of the inputs is cut (Nystrom). With it, and a sparse graph, the n by n Gram
-        matrix is never formed. By default nothing is cut.
+        Rank at which the Gram matrix of the inputs is cut (Nystrom). With it, and a
+        sparse graph, the n by n Gram matrix is never formed. By default nothing is cut.
     output_kernel : str, callable or Kernel, default="linear"
-        The kernel on the outputs, see :func:`okbook.core.check_kernel`. With "precomputed" or "diffusion", ``y`` is
-        the Gram matrix of the labelled outputs, or the adjacency of the labelled nodes.
+        The kernel on the outputs, see :func:`okbook.core.check_kernel`. With
+        "precomputed" or "diffusion", ``y`` is the Gram matrix of the labelled outputs,
+        or the adjacency of the labelled nodes.
     kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
@@ -1607,9 +1867,11 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
     transduction_weights_ : ndarray of shape (n, l)
         The weights of the labelled outputs at all nodes of ``fit``.
     landmarks_ : ndarray of shape (m,)
-        The nodes at which the input kernel is evaluated to predict: as many as its Gram matrix has rank.
+        The nodes at which the input kernel is evaluated to predict: as many as its Gram
+        matrix has rank.
     dual_coef_ : ndarray of shape (m, l)
-        The weights are ``r(x) @ dual_coef_``, where r solves a triangular system with the kernel at the landmarks.
+        The weights are ``r(x) @ dual_coef_``, where r solves a triangular system with
+        the kernel at the landmarks.
     kernel_ : Kernel or None
         The fitted output kernel; None if ``y`` was a Gram matrix or an adjacency.
     input_kernel_ : Kernel or None
@@ -1655,10 +1917,23 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel, self.input_params, self.smoother = input_kernel, input_params, smoother
-        self.lam1_grid, self.lam2_grid, self.beta2_grid, self.cv = lam1_grid, lam2_grid, beta2_grid, cv
+        self.input_kernel, self.input_params, self.smoother = (
+            input_kernel,
+            input_params,
+            smoother,
+        )
+        self.lam1_grid, self.lam2_grid, self.beta2_grid, self.cv = (
+            lam1_grid,
+            lam2_grid,
+            beta2_grid,
+            cv,
+        )
         self.graph, self.n_neighbors, self.n_landmarks = graph, n_neighbors, n_landmarks
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def fit(self, X, y, labelled=None):
         """Choose the penalties, and fit with them.
@@ -1666,11 +1941,14 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            All nodes, labelled or not, or the Gram matrix of their inputs if the input kernel is precomputed.
+            All nodes, labelled or not, or the Gram matrix of their inputs if the input
+            kernel is precomputed.
         y : sequence of length l, or Gram matrix of shape (l, l)
-            Outputs of the labelled nodes, or their Gram matrix if the output kernel is precomputed.
+            Outputs of the labelled nodes, or their Gram matrix if the output kernel is
+            precomputed.
         labelled : array-like of int of shape (l,) or of bool of shape (n,), optional
-            The rows of ``X`` that ``y`` belongs to, by index or as a mask; by default all.
+            The rows of ``X`` that ``y`` belongs to, by index or as a mask; by default
+            all.
 
         Returns
         -------
@@ -1680,10 +1958,13 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
         Raises
         ------
         ValueError
-            For labelled nodes, graphs, Gram matrices, penalties, splits or outputs that are not what they should be.
+            For labelled nodes, graphs, Gram matrices, penalties, splits or outputs that
+            are not what they should be.
         """
         chosen = self._search(*self._begin(X, y, labelled))
-        return self._finish(chosen, self.best_params_["lam1"], self.best_params_["lam2"])
+        return self._finish(
+            chosen, self.best_params_["lam1"], self.best_params_["lam2"]
+        )
 
 # %% ../nbs/02_rkhs_2_links.ipynb #eba79d79
 import copy
@@ -1725,12 +2006,14 @@ class _EmbedsNodes(BaseEstimator):
     "What follows from the predicted points h(o): scores, and a network."
 
     def embed(self, X=None):
-        r"""Predict nodes as points: the coordinates of :math:`\hat h(o)` in the feature space of the network.
+        r"""Predict nodes as points: the coordinates of :math:`\hat h(o)` in the feature
+        space of the network.
 
         Parameters
         ----------
         X : array-like of shape (q, p), optional
-            Nodes, or their Gram matrix with those of ``fit``; by default the nodes of ``fit``.
+            Nodes, or their Gram matrix with those of ``fit``; by default the nodes of
+            ``fit``.
 
         Returns
         -------
@@ -1745,10 +2028,14 @@ class _EmbedsNodes(BaseEstimator):
         if X is None:
             return self.node_embedding_
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(self.estimator_.weights(_inputs_for(self.estimator_, X, self.labelled_)) @ self.factor_)
+        return np.asarray(
+            self.estimator_.weights(_inputs_for(self.estimator_, X, self.labelled_))
+            @ self.factor_
+        )
 
     def score_pairs(self, X1=None, X2=None):
-        r"""Score pairs of nodes: :math:`\inner{\hat h(o)}{\hat h(o')}`, the predicted output kernel.
+        r"""Score pairs of nodes: :math:`\inner{\hat h(o)}{\hat h(o')}`, the predicted
+        output kernel.
 
         Parameters
         ----------
@@ -1760,11 +2047,13 @@ class _EmbedsNodes(BaseEstimator):
         Returns
         -------
         ndarray of shape (q1, q2)
-            The higher, the more likely a link. The diagonal, if any, says nothing of links.
+            The higher, the more likely a link. The diagonal, if any, says nothing of
+            links.
 
         Notes
         -----
-        The left-hand side of eq-rrsn-10, before the threshold. Derived in the chapter :ref:`ch-rkhs-links`.
+        The left-hand side of eq-rrsn-10, before the threshold. Derived in the chapter
+        :ref:`ch-rkhs-links`.
         """
         E = self.embed(X1)
         return E @ (E if X2 is None else self.embed(X2)).T
@@ -1780,12 +2069,14 @@ def node_pairs(n_nodes, labelled, kind="any"):
     labelled : array-like of int, or of bool of shape (n_nodes,)
         The nodes between which all links are known.
     kind : {"any", "one", "both"}, default="any"
-        Pairs of which any of the two nodes is new, that is, not labelled; exactly one; or both.
+        Pairs of which any of the two nodes is new, that is, not labelled; exactly one;
+        or both.
 
     Returns
     -------
     ndarray of bool of shape (n_nodes, n_nodes)
-        A symmetric mask with nothing on the diagonal. Two labelled nodes are never a pair of it.
+        A symmetric mask with nothing on the diagonal. Two labelled nodes are never a
+        pair of it.
 
     Raises
     ------
@@ -1807,7 +2098,9 @@ def node_pairs(n_nodes, labelled, kind="any"):
     _check_kind(kind)
     known = np.zeros(n_nodes, dtype=int)
     known[check_labelled(labelled, n_nodes)] = 1
-    mask = np.isin(np.add.outer(known, known), {"any": [0, 1], "one": [1], "both": [0]}[kind])
+    mask = np.isin(
+        np.add.outer(known, known), {"any": [0, 1], "one": [1], "both": [0]}[kind]
+    )
     np.fill_diagonal(mask, False)
     return mask
 
@@ -1815,17 +2108,21 @@ def node_pairs(n_nodes, labelled, kind="any"):
 def _check_kind(kind):
     "Which pairs count."
     if kind not in ("any", "one", "both"):
-        raise ValueError(f"The kind of pairs must be 'any', 'one' or 'both': got {kind!r}.")
+        raise ValueError(
+            f"The kind of pairs must be 'any', 'one' or 'both': got {kind!r}."
+        )
 
 # %% ../nbs/02_rkhs_2_links.ipynb #5fd382d0
 def _tied(scores):
-    "Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal however they were summed up."
+    """Scores on a grid of 1e-11 of the greatest, so that equal ones stay equal
+    however they were summed up."""
     step = np.spacing(np.abs(scores).max(initial=0.0)) * 2.0**16
     return np.round(scores / step) * step
 
 # %% ../nbs/02_rkhs_2_links.ipynb #eaefc0d8
 def _areas(truth, scores):
-    "Areas under the ROC and the precision-recall curve, eq-links-areas, from two sorts; NaN without both classes."
+    """Areas under the ROC and the precision-recall curve, eq-links-areas, from two
+    sorts; NaN without both classes."""
     positive, negative = np.sort(scores[truth]), np.sort(scores[~truth])
     p, n = len(positive), len(negative)
     if not p or not n:
@@ -1840,13 +2137,22 @@ def _curves(truth, scores):
     "Both curves with their areas."
     (fpr, tpr, _), (roc, pr) = roc_curve(truth, scores), _areas(truth, scores)
     precision, recall, _ = precision_recall_curve(truth, scores, drop_intermediate=True)
-    curves = {"fpr": fpr, "tpr": tpr, "precision": precision, "recall": recall, "n_pairs": len(truth)}
+    curves = {
+        "fpr": fpr,
+        "tpr": tpr,
+        "precision": precision,
+        "recall": recall,
+        "n_pairs": len(truth),
+    }
     areas = {"roc_auc": float(roc), "pr_auc": float(pr)}
-    return Bunch(**curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean()))
+    return Bunch(
+        **curves, **areas, n_edges=int(truth.sum()), density=float(truth.mean())
+    )
 
 # %% ../nbs/02_rkhs_2_links.ipynb #c33626ab
 def choose_threshold(truth, scores, rule="f1"):
-    r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is known.
+    r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is
+    known.
 
     Parameters
     ----------
@@ -1855,14 +2161,15 @@ def choose_threshold(truth, scores, rule="f1"):
     scores : array-like of shape (m,)
         The score of each pair.
     rule : {"f1", "balanced"}, default="f1"
-        What to maximise: the harmonic mean of precision and recall (eq-links-f1), or the mean of the two rates of
-        success.
+        What to maximise: the harmonic mean of precision and recall (eq-links-f1), or
+        the mean of the two rates of success.
 
     Returns
     -------
     float
-        Half way between the last score that is called a link and the next lower one. Infinite, so that nothing is
-        called a link, if there is none among the pairs; minus infinity if calling all of them links is best.
+        Half way between the last score that is called a link and the next lower one.
+        Infinite, so that nothing is called a link, if there is none among the pairs;
+        minus infinity if calling all of them links is best.
 
     Raises
     ------
@@ -1882,7 +2189,8 @@ def choose_threshold(truth, scores, rule="f1"):
     truth, scores = np.asarray(truth, dtype=bool), np.asarray(scores, dtype=float)
     if truth.ndim != 1 or truth.shape != scores.shape or rule not in ("f1", "balanced"):
         raise ValueError(
-            "choose_threshold wants two vectors of one length and the rule 'f1' or 'balanced': got shapes "
+            "choose_threshold wants two vectors of one length and the rule 'f1' or "
+            "'balanced': got shapes "
             f"{truth.shape} and {scores.shape}, and {rule!r}."
         )
     scores = merge_ties(scores)
@@ -1902,7 +2210,8 @@ def choose_threshold(truth, scores, rule="f1"):
 
 # %% ../nbs/02_rkhs_2_links.ipynb #2fb33b62
 class _HeldOut(_Diffusion):
-    "A fold: labelled nodes held out, the pairs that touch them, and the diffusion of the network that is left."
+    """A fold: labelled nodes held out, the pairs that touch them, and the diffusion
+    of the network that is left."""
 
     def __init__(self, A, held, kind="any"):
         kept = np.setdiff1d(np.arange(len(A)), held)
@@ -1913,18 +2222,29 @@ class _HeldOut(_Diffusion):
         self.truth = self._pairs(A[np.ix_(held, self.nodes)]) > 0
 
     def _pairs(self, S):
-        "Of the rows of the held-out nodes: the pairs with a kept node, and the pairs of two held out, each once."
+        """Of the rows of the held-out nodes: the pairs with a kept node, and the
+        pairs of two held out, each once."""
         one, both = S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]
-        return one if self._kind == "one" else both if self._kind == "both" else np.concatenate([one, both])
+        return (
+            one
+            if self._kind == "one"
+            else both
+            if self._kind == "both"
+            else np.concatenate([one, both])
+        )
 
     def scores(self, E, beta):
-        "Scores of the pairs, for any beta, from the weights of all nodes in the basis V, eq-links-fold."
+        """Scores of the pairs, for any beta, from the weights of all nodes in the
+        basis V, eq-links-fold."""
         return _tied(self._pairs((E[self.n_kept :] * np.exp(-beta * self.nu)) @ E.T))
 
     def ridge(self, G):
-        "Weights of all nodes in the basis V, of the ridge regression whose Gram matrix is G, with ridge one."
+        """Weights of all nodes in the basis V, of the ridge regression whose Gram
+        matrix is G, with ridge one."""
         kept, held = self.nodes[: self.n_kept], self.nodes[self.n_kept :]
-        Z = sla.cho_solve(ridge_factor(G[np.ix_(kept, kept)], 1.0), self.V, check_finite=False)
+        Z = sla.cho_solve(
+            ridge_factor(G[np.ix_(kept, kept)], 1.0), self.V, check_finite=False
+        )
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
 # %% ../nbs/02_rkhs_2_links.ipynb #6875099d
@@ -1934,13 +2254,17 @@ def _node_folds(A, cv, random_state, kind="any"):
     if isinstance(cv, Integral):
         if not 2 <= cv <= len(A):
             raise ValueError(
-                f"cv must be from 2 to the number of labelled nodes, n_samples={len(A)}: got cv={cv}. "
+                f"cv must be from 2 to the number of labelled nodes, "
+                f"n_samples={len(A)}: got cv={cv}. "
                 "With so few, give the threshold as a number."
             )
         cv = KFold(cv, shuffle=True, random_state=random_state)
     folds = [_HeldOut(A, held, kind) for _, held in cv.split(np.arange(len(A)))]
     if (least := min(fold.n_kept for fold in folds)) < 2:
-        raise ValueError(f"Each fold must leave two labelled nodes to fit on: one leaves {least} of {len(A)}.")
+        raise ValueError(
+            f"Each fold must leave two labelled nodes to fit on: one leaves {least} "
+            f"of {len(A)}."
+        )
     return folds
 
 # %% ../nbs/02_rkhs_2_links.ipynb #be833200
@@ -1950,13 +2274,17 @@ def _is_transductive(estimator):
 
 
 def _inputs_for(estimator, X, labelled):
-    "The inputs of some queries as an estimator fitted on the labelled nodes wants them."
-    pairwise = get_tags(estimator).input_tags.pairwise and not _is_transductive(estimator)
+    """The inputs of some queries as an estimator fitted on the labelled nodes wants
+    them."""
+    pairwise = get_tags(estimator).input_tags.pairwise and not _is_transductive(
+        estimator
+    )
     return X[:, labelled] if pairwise else X
 
 
 def _fit_nodes(estimator, X, K, labelled):
-    "A fitted copy of an output-kernel estimator, all nodes known, the Gram matrix K of the labelled ones given."
+    """A fitted copy of an output-kernel estimator, all nodes known, the Gram matrix
+    K of the labelled ones given."""
     estimator = clone(estimator).set_params(output_kernel="precomputed")
     if _is_transductive(estimator):
         return estimator.fit(X, K, labelled=labelled)
@@ -1972,8 +2300,12 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
 # %% ../nbs/02_rkhs_2_links.ipynb #38a1720d
 def _check_threshold(threshold):
     "A rule, or a number."
-    if threshold not in ("f1", "balanced") and (isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)):
-        raise ValueError(f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}.")
+    if threshold not in ("f1", "balanced") and (
+        isinstance(threshold, (str, bool)) or not isinstance(threshold, Real)
+    ):
+        raise ValueError(
+            f"threshold must be 'f1', 'balanced' or a number: got {threshold!r}."
+        )
 
 # %% ../nbs/02_rkhs_2_links.ipynb #b4b102b2
 def _check_network(A):
@@ -1981,7 +2313,8 @@ def _check_network(A):
     shape = A.shape if sp.issparse(A) else np.shape(A)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
-            f"y must be a square adjacency matrix: got shape {shape}. (scikit-learn slices only the rows of y: in a "
+            f"y must be a square adjacency matrix: got shape {shape}. (scikit-learn "
+            f"slices only the rows of y: in a "
             "cross-validation use LinkPredictor(graph=A) and y=np.arange(n).)"
         )
     A = check_gram(A, name="The adjacency matrix", psd=False)
@@ -1993,14 +2326,16 @@ class _PredictsLinks(BaseEstimator):
     "Links, from scores and a threshold."
 
     def predict(self, X1=None, X2=None):
-        """Predict links: the pairs whose score is above the threshold, as in eq-rrsn-10.
+        """Predict links: the pairs whose score is above the threshold, as in
+        eq-rrsn-10.
 
         Parameters
         ----------
         X1 : array-like of shape (q1, p), optional
             Nodes; by default those of ``fit``.
         X2 : array-like of shape (q2, p), optional
-            Other nodes; by default the same as ``X1``. No node has then a link to itself.
+            Other nodes; by default the same as ``X1``. No node has then a link to
+            itself.
 
         Returns
         -------
@@ -2022,8 +2357,15 @@ class _CompletesNetworks(_EmbedsNodes):
 
     def _settle(self, estimator, X, A, labelled, factor):
         "Keep what predictions are made from."
-        self.estimator_, self.labelled_, self.adjacency_, self.factor_ = estimator, labelled, A, factor
-        self.node_embedding_ = np.asarray(_node_weights(estimator, X, labelled) @ factor)
+        self.estimator_, self.labelled_, self.adjacency_, self.factor_ = (
+            estimator,
+            labelled,
+            A,
+            factor,
+        )
+        self.node_embedding_ = np.asarray(
+            _node_weights(estimator, X, labelled) @ factor
+        )
 
     def _coordinates(self, X):
         "The points of nodes; of those of fit if there are none."
@@ -2039,7 +2381,8 @@ class _CompletesNetworks(_EmbedsNodes):
         Parameters
         ----------
         X : array-like of shape (q, p), optional
-            Nodes; by default those of ``fit``, and the network is *completed*: two labelled nodes keep what is known.
+            Nodes; by default those of ``fit``, and the network is *completed*: two
+            labelled nodes keep what is known.
         block : int, default=1024
             How many rows of scores are computed at a time.
 
@@ -2065,7 +2408,9 @@ class _CompletesNetworks(_EmbedsNodes):
             i, j = np.nonzero(np.triu(self.adjacency_))
             rows.append(self.labelled_[i]), cols.append(self.labelled_[j])
         i, j = np.concatenate(rows), np.concatenate(cols)
-        links = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E)))
+        links = sp.csr_array(
+            (np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E))
+        )
         return links + links.T
 
 # %% ../nbs/02_rkhs_2_links.ipynb #dd5d4e45
@@ -2073,7 +2418,8 @@ class _DrawsCurves(_PredictsLinks):
     "How well the network is completed."
 
     def curves(self, X, y, mask=None):
-        """Compare the scores of all pairs of nodes with the truth, whatever the threshold.
+        """Compare the scores of all pairs of nodes with the truth, whatever the
+        threshold.
 
         Parameters
         ----------
@@ -2082,35 +2428,51 @@ class _DrawsCurves(_PredictsLinks):
         y : array-like or sparse matrix of shape (q, q)
             The true adjacency of these nodes.
         mask : array-like of bool of shape (q, q), optional
-            The pairs that count, symmetric. By default all pairs, and of the nodes of ``fit`` all that are not both
-            labelled: see :func:`okbook.rkhs.node_pairs`.
+            The pairs that count, symmetric. By default all pairs, and of the nodes of
+            ``fit`` all that are not both labelled: see :func:`okbook.rkhs.node_pairs`.
 
         Returns
         -------
         Bunch
-            ``fpr``, ``tpr``, ``roc_auc``, ``precision``, ``recall``, ``pr_auc`` (by steps), and ``n_pairs``,
-            ``n_edges``, ``density`` of the pairs that count. Each pair counts once.
+            ``fpr``, ``tpr``, ``roc_auc``, ``precision``, ``recall``, ``pr_auc`` (by
+            steps), and ``n_pairs``, ``n_edges``, ``density`` of the pairs that count.
+            Each pair counts once.
 
         Raises
         ------
         ValueError
-            If the truth is no adjacency of these nodes, or among the pairs is no link, or nothing but links.
+            If the truth is no adjacency of these nodes, or among the pairs is no link,
+            or nothing but links.
 
         Notes
         -----
-        The areas are those of eq-links-areas. Derived in the chapter :ref:`ch-rkhs-links`.
+        The areas are those of eq-links-areas. Derived in the chapter
+        :ref:`ch-rkhs-links`.
         """
         S, A = self.score_pairs(X), _check_network(y)
         if A.shape != S.shape:
-            raise ValueError(f"y must be the adjacency matrix of the {len(S)} nodes: got shape {A.shape}.")
+            raise ValueError(
+                f"y must be the adjacency matrix of the {len(S)} nodes: got shape "
+                f"{A.shape}."
+            )
         if mask is None:
-            mask = node_pairs(len(S), self.labelled_) if X is None else np.ones(S.shape, dtype=bool)
+            mask = (
+                node_pairs(len(S), self.labelled_)
+                if X is None
+                else np.ones(S.shape, dtype=bool)
+            )
         if (mask := np.asarray(mask)).shape != S.shape or (mask != mask.T).any():
-            raise ValueError(f"mask must be symmetric and have the shape {S.shape}: got shape {mask.shape}.")
+            raise ValueError(
+                f"mask must be symmetric and have the shape {S.shape}: got shape "
+                f"{mask.shape}."
+            )
         upper = np.triu(mask, 1)
         truth = A[upper] > 0
         if truth.all() or not truth.any():
-            raise ValueError(f"A curve needs both classes: got {truth.sum()} links among {truth.size} pairs.")
+            raise ValueError(
+                f"A curve needs both classes: got {truth.sum()} links among "
+                f"{truth.size} pairs."
+            )
         return _curves(truth, _tied(S[upper]))
 
     def score(self, X, y):
@@ -2139,30 +2501,43 @@ class _FitsNetworks(_DrawsCurves):
     "What fitting on a network needs, with or without a search."
 
     def _network(self, X, y, labelled):
-        "Checked inputs, adjacency of the labelled nodes, and their numbers; a warning for a network without links."
+        """Checked inputs, adjacency of the labelled nodes, and their numbers; a
+        warning for a network without links."""
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         labelled, A = check_labelled(labelled, len(X)), _check_network(y)
         if len(A) != len(labelled):
             raise ValueError(
-                "X and y have inconsistent numbers of samples: y must be the adjacency matrix of the "
-                f"{len(labelled)} labelled nodes, n_samples={len(labelled)}: got shape {A.shape}."
+                "X and y have inconsistent numbers of samples: y must be the "
+                "adjacency matrix of the "
+                f"{len(labelled)} labelled nodes, n_samples={len(labelled)}: got "
+                f"shape {A.shape}."
             )
         if not A.any():
-            warnings.warn("The network has no link: nothing can be learnt, and no link is predicted.", stacklevel=3)
+            warnings.warn(
+                "The network has no link: nothing can be learnt, and no link is "
+                "predicted.",
+                stacklevel=3,
+            )
         return X, A, labelled
 
     def _set_threshold(self, folds, scores):
-        "The threshold, from the pairs of all folds together; and the curves of each fold that has them."
+        """The threshold, from the pairs of all folds together; and the curves of
+        each fold that has them."""
         truth = [fold.truth for fold in folds]
-        self.cv_curves_ = [_curves(t, s) for t, s in zip(truth, scores) if t.any() and not t.all()]
+        self.cv_curves_ = [
+            _curves(t, s) for t, s in zip(truth, scores) if t.any() and not t.all()
+        ]
         if isinstance(self.threshold, str):
-            self.threshold_ = choose_threshold(np.concatenate(truth), np.concatenate(scores), self.threshold)
+            self.threshold_ = choose_threshold(
+                np.concatenate(truth), np.concatenate(scores), self.threshold
+            )
         else:
             self.threshold_ = float(self.threshold)
 
 # %% ../nbs/02_rkhs_2_links.ipynb #0159c7c3
 class _NumbersNodes(_FitsNetworks):
-    "For scikit-learn, which slices vectors: node numbers in the place of an adjacency matrix."
+    """For scikit-learn, which slices vectors: node numbers in the place of an
+    adjacency matrix."""
 
     def _truth(self, y):
         "The adjacency that y gives, or that of the nodes of the graph that y names."
@@ -2180,8 +2555,9 @@ class _NumbersNodes(_FitsNetworks):
         X : array-like of shape (q, p)
             Nodes.
         y : array-like or sparse matrix of shape (q, q)
-            Their adjacency; with ``graph``, their numbers in it, and then their pairs with the labelled nodes count
-            too, as they do in the cross-validation of the threshold.
+            Their adjacency; with ``graph``, their numbers in it, and then their pairs
+            with the labelled nodes count too, as they do in the cross-validation of the
+            threshold.
 
         Returns
         -------
@@ -2198,7 +2574,9 @@ class _NumbersNodes(_FitsNetworks):
         y = check_labelled(y, len(graph))
         others = np.flatnonzero(~np.isin(self.nodes_, y))
         E = self._coordinates(X)
-        scores = self._products(E, self._coordinates(None)[self.labelled_[others]]).ravel()
+        scores = self._products(
+            E, self._coordinates(None)[self.labelled_[others]]
+        ).ravel()
         links = graph[np.ix_(y, self.nodes_[others])].ravel()
         above = np.triu_indices(len(y), 1)
         links = np.concatenate([links, graph[np.ix_(y, y)][above]])
@@ -2209,26 +2587,30 @@ class _NumbersNodes(_FitsNetworks):
 class LinkPredictor(_CompletesNetworks, _NumbersNodes):
     r"""Predict the links of a network by output-kernel regression on its nodes.
 
-    An estimator :math:`\hat h` is fitted from the inputs of the labelled nodes to the feature space of the diffusion
-    kernel of their network. Two nodes are linked if
+    An estimator :math:`\hat h` is fitted from the inputs of the labelled nodes to the
+    feature space of the diffusion kernel of their network. Two nodes are linked if
     :math:`\inner{\hat h(o)}{\hat h(o')} > \theta`, which is eq-rrsn-10.
 
     Parameters
     ----------
     estimator : output-kernel estimator, optional
-        Any that defines ``weights``: ridge regression (by default :class:`OutputKernelRidge`), semi-supervised,
-        trees. A copy is fitted, with ``output_kernel="precomputed"``.
+        Any that defines ``weights``: ridge regression (by default
+        :class:`OutputKernelRidge`), semi-supervised, trees. A copy is fitted, with
+        ``output_kernel="precomputed"``.
     beta : float, default=1.0
         Time of diffusion of the output kernel, not negative.
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
-        Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+        Folds of the labelled nodes on which the threshold is chosen. Not used if it is
+        given.
     pairs : {"any", "one", "both"}, default="any"
-        The pairs of a fold that count: of which any node is held out, exactly one, or both. See :func:`node_pairs`.
+        The pairs of a fold that count: of which any node is held out, exactly one, or
+        both. See :func:`node_pairs`.
     graph : array-like or sparse matrix of shape (N, N), optional
-        The whole network, if ``y`` is to be a vector of node numbers rather than an adjacency matrix. scikit-learn's
-        cross-validation slices only the rows of ``y``, and works so.
+        The whole network, if ``y`` is to be a vector of node numbers rather than an
+        adjacency matrix. scikit-learn's cross-validation slices only the rows of ``y``,
+        and works so.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
 
@@ -2241,7 +2623,8 @@ class LinkPredictor(_CompletesNetworks, _NumbersNodes):
     adjacency_ : ndarray of shape (l, l)
         Their network.
     factor_ : ndarray of shape (l, l)
-        Factor of the diffusion kernel: the labelled nodes in coordinates of its feature space.
+        Factor of the diffusion kernel: the labelled nodes in coordinates of its feature
+        space.
     nodes_ : ndarray of shape (l,)
         With ``graph``, the numbers of the labelled nodes in it.
     node_embedding_ : ndarray of shape (N, l)
@@ -2249,7 +2632,8 @@ class LinkPredictor(_CompletesNetworks, _NumbersNodes):
     threshold_ : float
         The threshold. Infinite if no pair of the folds is a link.
     cv_curves_ : list of Bunch
-        Curves of the folds, as from :meth:`curves`; a fold without a link has none. Empty if the threshold is given.
+        Curves of the folds, as from :meth:`curves`; a fold without a link has none.
+        Empty if the threshold is given.
     n_features_in_ : int
         Number of columns of ``X``.
 
@@ -2275,8 +2659,22 @@ class LinkPredictor(_CompletesNetworks, _NumbersNodes):
            [0, 0, 0, 1, 1, 1]])
     """
 
-    def __init__(self, estimator=None, beta=1.0, threshold="f1", cv=5, pairs="any", graph=None, random_state=None):
-        self.estimator, self.beta, self.threshold, self.cv = estimator, beta, threshold, cv
+    def __init__(
+        self,
+        estimator=None,
+        beta=1.0,
+        threshold="f1",
+        cv=5,
+        pairs="any",
+        graph=None,
+        random_state=None,
+    ):
+        self.estimator, self.beta, self.threshold, self.cv = (
+            estimator,
+            beta,
+            threshold,
+            cv,
+        )
         self.pairs, self.graph, self.random_state = pairs, graph, random_state
 
     def fit(self, X, y, labelled=None):
@@ -2285,11 +2683,13 @@ class LinkPredictor(_CompletesNetworks, _NumbersNodes):
         Parameters
         ----------
         X : array-like of shape (N, p)
-            All nodes that are known, or their Gram matrix for an estimator that wants one. An estimator that is not
-            semi-supervised is fitted on the labelled ones.
+            All nodes that are known, or their Gram matrix for an estimator that wants
+            one. An estimator that is not semi-supervised is fitted on the labelled
+            ones.
         y : array-like or sparse matrix of shape (l, l)
-            Adjacency of the labelled nodes, in the order of ``labelled``: symmetric, not negative, diagonal zero.
-            With ``graph``, the numbers of these nodes in it.
+            Adjacency of the labelled nodes, in the order of ``labelled``: symmetric,
+            not negative, diagonal zero. With ``graph``, the numbers of these nodes in
+            it.
         labelled : array-like of int of shape (l,), or of bool of shape (N,), optional
             The nodes between which the links are known; by default all.
 
@@ -2301,32 +2701,49 @@ class LinkPredictor(_CompletesNetworks, _NumbersNodes):
         Raises
         ------
         ValueError
-            If ``y`` is no adjacency matrix of the labelled nodes, ``labelled`` names none or one twice, a parameter
-            has a wrong value, or there are too few labelled nodes for the folds.
+            If ``y`` is no adjacency matrix of the labelled nodes, ``labelled`` names
+            none or one twice, a parameter has a wrong value, or there are too few
+            labelled nodes for the folds.
         """
         _check_threshold(self.threshold)
         X, A, labelled = self._network(X, self._truth(y), labelled)
         estimator = OutputKernelRidge() if self.estimator is None else self.estimator
         factor = _Diffusion(A).factor(self.beta)
-        self._settle(_fit_nodes(estimator, X, factor @ factor.T, labelled), X, A, labelled, factor)
+        self._settle(
+            _fit_nodes(estimator, X, factor @ factor.T, labelled),
+            X,
+            A,
+            labelled,
+            factor,
+        )
         given = not isinstance(self.threshold, str)
         folds = [] if given else _node_folds(A, self.cv, self.random_state, self.pairs)
-        self._set_threshold(folds, [self._fold_scores(estimator, X, labelled, fold) for fold in folds])
+        self._set_threshold(
+            folds, [self._fold_scores(estimator, X, labelled, fold) for fold in folds]
+        )
         return self
 
     def _fold_scores(self, estimator, X, labelled, fold):
-        "Scores of the pairs that touch the fold, of a model that has seen nothing of its links."
-        fitted = _fit_nodes(estimator, X, fold.gram(self.beta), labelled[fold.nodes[: fold.n_kept]])
-        W = _node_weights(fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes])
+        """Scores of the pairs that touch the fold, of a model that has seen nothing
+        of its links."""
+        fitted = _fit_nodes(
+            estimator, X, fold.gram(self.beta), labelled[fold.nodes[: fold.n_kept]]
+        )
+        W = _node_weights(
+            fitted, X, labelled[fold.nodes[: fold.n_kept]], labelled[fold.nodes]
+        )
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
 # %% ../nbs/02_rkhs_2_links.ipynb #203c6881
 class _PlainSide:
-    "The input side of a search without smoothness: the Gram matrix of the labelled nodes."
+    """The input side of a search without smoothness: the Gram matrix of the labelled
+    nodes."""
 
     def __init__(self, template, X, labelled):
         self.template, self.X, self.labelled = template, X, labelled
-        self.K = clone(template)._fit_inputs(_inputs_for(template, X[labelled], labelled))
+        self.K = clone(template)._fit_inputs(
+            _inputs_for(template, X[labelled], labelled)
+        )
 
     def gram(self, lam1, lam2, beta2):
         "The Gram matrix with which the penalty is one."
@@ -2338,18 +2755,23 @@ class _PlainSide:
 
 # %% ../nbs/02_rkhs_2_links.ipynb #d46c1f0f
 class _DeformedSide:
-    "The input side of a search with smoothness: an eigendecomposition for each beta2, whichever nodes are labelled."
+    """The input side of a search with smoothness: an eigendecomposition for each
+    beta2, whichever nodes are labelled."""
 
     def __init__(self, template, X, betas):
         self.template = clone(template).set_params(output_kernel="precomputed")
         R, W = self.template._take_inputs(self.template._check_nodes(X))
         smoothers = graph_smoothers(W, template.smoother, betas)
-        self.spectra = {beta: SmoothedSpectrum(R, M) for beta, M in zip(betas, smoothers)}
+        self.spectra = {
+            beta: SmoothedSpectrum(R, M) for beta, M in zip(betas, smoothers)
+        }
 
     def at(self, labelled):
         "The same for a set of labelled nodes."
         self.labelled = labelled
-        self.features = {beta: spectrum.features[labelled] for beta, spectrum in self.spectra.items()}
+        self.features = {
+            beta: spectrum.features[labelled] for beta, spectrum in self.spectra.items()
+        }
         return self
 
     def gram(self, lam1, lam2, beta2):
@@ -2359,7 +2781,9 @@ class _DeformedSide:
 
     def fit(self, K, lam1, lam2, beta2):
         "The estimator with these parameters, fitted: no decomposition is made again."
-        estimator = copy.copy(self.template).set_params(lam1=lam1, lam2=lam2, beta2=beta2)
+        estimator = copy.copy(self.template).set_params(
+            lam1=lam1, lam2=lam2, beta2=beta2
+        )
         estimator._take_outputs(K, self.labelled, len(self.spectra[beta2].features))
         return estimator._finish(self.spectra[beta2], lam1, lam2)
 
@@ -2371,17 +2795,30 @@ class _FromTemplate(_CompletesNetworks, _FitsNetworks):
         "Refuse what has no meaning."
         _check_threshold(self.threshold)
         if self.criterion not in ("roc_auc", "pr_auc"):
-            raise ValueError(f"criterion must be 'roc_auc' or 'pr_auc': got {self.criterion!r}.")
+            raise ValueError(
+                f"criterion must be 'roc_auc' or 'pr_auc': got {self.criterion!r}."
+            )
 
     def _template(self):
-        "The estimator whose parameters are chosen; if no lam2 is above zero, one that looks at labelled nodes only."
-        template = SemiSupervisedOutputKernelRidge() if self.estimator is None else self.estimator
-        if not isinstance(template, (SemiSupervisedOutputKernelRidge, OutputKernelRidge)):
+        """The estimator whose parameters are chosen; if no lam2 is above zero, one
+        that looks at labelled nodes only."""
+        template = (
+            SemiSupervisedOutputKernelRidge()
+            if self.estimator is None
+            else self.estimator
+        )
+        if not isinstance(
+            template, (SemiSupervisedOutputKernelRidge, OutputKernelRidge)
+        ):
             raise ValueError(
-                "estimator must be a SemiSupervisedOutputKernelRidge or an OutputKernelRidge; for another one, let "
-                f"scikit-learn search over LinkPredictor(estimator, graph=A): got {template!r}."
+                "estimator must be a SemiSupervisedOutputKernelRidge or an "
+                "OutputKernelRidge; for another one, let "
+                f"scikit-learn search over LinkPredictor(estimator, graph=A): got "
+                f"{template!r}."
             )
-        if _is_transductive(template) and (self.lam2_grid is None or np.any(self.lam2_grid)):
+        if _is_transductive(template) and (
+            self.lam2_grid is None or np.any(self.lam2_grid)
+        ):
             return template
         return OutputKernelRidge(template.input_kernel, template.input_params)
 
@@ -2391,7 +2828,10 @@ class _SearchesLinks(_FromTemplate):
 
     def _grids(self, template):
         "The values to try."
-        grids = _DEFAULT_GRIDS | {"beta": [0.1, 0.3, 1.0, 3.0], "beta2": [getattr(template, "beta2", 1.0)]}
+        grids = _DEFAULT_GRIDS | {
+            "beta": [0.1, 0.3, 1.0, 3.0],
+            "beta2": [getattr(template, "beta2", 1.0)],
+        }
         for name in grids:
             if (own := getattr(self, f"{name}_grid")) is not None:
                 grids[name] = own
@@ -2412,21 +2852,32 @@ class _Remembers(_SearchesLinks):
     "The input side, kept from one fit to the next."
 
     def _inputs(self, template, X, labelled, betas):
-        "The input side; with warm_start that of the last fit, if all that it depends on is the same."
+        """The input side; with warm_start that of the last fit, if all that it
+        depends on is the same."""
         if not _is_transductive(template):
             return _PlainSide(template, X, labelled)
         if not self.warm_start:
             return _DeformedSide(template, X, betas).at(labelled)
-        params = {k: v for k, v in template.get_params().items() if k not in ("lam1", "lam2", "beta2", "graph")}
+        params = {
+            k: v
+            for k, v in template.get_params().items()
+            if k not in ("lam1", "lam2", "beta2", "graph")
+        }
         content = joblib.hash((X, template.graph, betas))
         old, known, inputs = getattr(self, "_kept", (None, None, None))
-        if old != content or any(known[name] is not value for name, value in params.items()):
+        if old != content or any(
+            known[name] is not value for name, value in params.items()
+        ):
             inputs = _DeformedSide(template, X, betas)
         self._kept = content, params, inputs
         return inputs.at(labelled)
 
     def __getstate__(self):
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
+        return {
+            name: value
+            for name, value in super().__getstate__().items()
+            if name != "_kept"
+        }
 
 # %% ../nbs/02_rkhs_2_links.ipynb #cd05b183
 class _Reports(_Remembers):
@@ -2441,70 +2892,98 @@ class _Reports(_Remembers):
             G = gram(lam1, lam2, beta2)
             weighed = [(fold, fold.ridge(G)) for fold in folds]
             for beta in grids["beta"]:
-                settings.append({"lam1": lam1, "lam2": lam2, "beta": beta, "beta2": beta2})
-                areas.append([_areas(fold.truth, fold.scores(E, beta)) for fold, E in weighed])
+                settings.append(
+                    {"lam1": lam1, "lam2": lam2, "beta": beta, "beta2": beta2}
+                )
+                areas.append(
+                    [_areas(fold.truth, fold.scores(E, beta)) for fold, E in weighed]
+                )
         return settings, np.array(areas).reshape(len(settings), len(folds), 2)
 
     def _report(self, settings, areas):
-        "Set the table of results, and the best setting: among equals that of the larger other area, then the first."
-        self.cv_results_ = {f"param_{name}": np.array([s[name] for s in settings]) for name in settings[0]}
+        """Set the table of results, and the best setting: among equals that of the
+        larger other area, then the first."""
+        self.cv_results_ = {
+            f"param_{name}": np.array([s[name] for s in settings])
+            for name in settings[0]
+        }
         for area, name in enumerate(("roc_auc", "pr_auc")):
-            each = areas[:, :, area] if areas.shape[1] else np.full((len(settings), 1), np.nan)
+            each = (
+                areas[:, :, area]
+                if areas.shape[1]
+                else np.full((len(settings), 1), np.nan)
+            )
             self.cv_results_[f"mean_test_{name}"] = each.mean(axis=1)
             self.cv_results_[f"std_test_{name}"] = each.std(axis=1)
         means = self.cv_results_[f"mean_test_{self.criterion}"]
-        other = self.cv_results_["mean_test_roc_auc" if self.criterion == "pr_auc" else "mean_test_pr_auc"]
+        other = self.cv_results_[
+            "mean_test_roc_auc" if self.criterion == "pr_auc" else "mean_test_pr_auc"
+        ]
         ranked = np.where(np.isnan(means), -np.inf, means)
-        equal = np.flatnonzero((ranked == ranked.max()) | (means >= ranked.max() * (1.0 - NEARLY)))
-        self.best_index_ = int(equal[first_largest(np.where(np.isnan(other), -np.inf, other)[equal])])
-        self.best_score_, self.best_params_ = float(means[self.best_index_]), settings[self.best_index_]
+        equal = np.flatnonzero(
+            (ranked == ranked.max()) | (means >= ranked.max() * (1.0 - NEARLY))
+        )
+        self.best_index_ = int(
+            equal[first_largest(np.where(np.isnan(other), -np.inf, other)[equal])]
+        )
+        self.best_score_, self.best_params_ = (
+            float(means[self.best_index_]),
+            settings[self.best_index_],
+        )
 
 # %% ../nbs/02_rkhs_2_links.ipynb #cdaea1c8
 class LinkPredictorCV(_Reports):
-    r"""Predict links, with all parameters chosen by cross-validation over the labelled nodes.
+    r"""Predict links, with all parameters chosen by cross-validation over the labelled
+    nodes.
 
-    A fold hides some labelled nodes: their links enter neither the fit nor the diffusion kernel. The area under a
-    curve is that of the pairs that touch them. One eigendecomposition for each beta2 serves all folds and all values
-    of lam1, lam2 and beta.
+    A fold hides some labelled nodes: their links enter neither the fit nor the
+    diffusion kernel. The area under a curve is that of the pairs that touch them. One
+    eigendecomposition for each beta2 serves all folds and all values of lam1, lam2 and
+    beta.
 
     Parameters
     ----------
     estimator : SemiSupervisedOutputKernelRidge or OutputKernelRidge, optional
-        Where the parameters that are not searched for are set: the input kernel, the graph, the smoother. By default
-        a semi-supervised one.
+        Where the parameters that are not searched for are set: the input kernel, the
+        graph, the smoother. By default a semi-supervised one.
     lam1_grid : sequence of float, optional
         Ridges to try, positive; by default 1e-4 to 1e2 in seven steps.
     lam2_grid : sequence of float, optional
-        Smoothness penalties to try; by default 0, and 1e-6 to 1e-1 in six steps. With ``[0.0]`` the method is the
-        supervised one.
+        Smoothness penalties to try; by default 0, and 1e-6 to 1e-1 in six steps. With
+        ``[0.0]`` the method is the supervised one.
     beta_grid : sequence of float, optional
         Times of diffusion of the output kernel to try; by default 0.1, 0.3, 1 and 3.
     beta2_grid : sequence of float, optional
         Times of diffusion of the smoother to try; by default that of ``estimator``.
     criterion : {"roc_auc", "pr_auc"}, default="roc_auc"
-        The area whose mean over the folds is maximised. A fold without a link has none and does not count.
+        The area whose mean over the folds is maximised. A fold without a link has none
+        and does not count.
     threshold : {"f1", "balanced"} or float, default="f1"
-        The threshold, or the rule by which :func:`choose_threshold` chooses it on the pairs of all folds together.
+        The threshold, or the rule by which :func:`choose_threshold` chooses it on the
+        pairs of all folds together.
     cv : int or splitter, default=5
         Folds of the labelled nodes.
     pairs : {"any", "one", "both"}, default="any"
-        The pairs of a fold that count: of which any node is held out, exactly one, or both. See :func:`node_pairs`.
+        The pairs of a fold that count: of which any node is held out, exactly one, or
+        both. See :func:`node_pairs`.
     warm_start : bool, default=False
-        Whether to keep the eigendecompositions for the next ``fit`` on the same inputs, with other labelled nodes.
+        Whether to keep the eigendecompositions for the next ``fit`` on the same inputs,
+        with other labelled nodes.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
 
     Attributes
     ----------
     best_params_ : dict
-        The chosen lam1, lam2, beta and beta2: among equals those with the larger other area, then the first.
+        The chosen lam1, lam2, beta and beta2: among equals those with the larger other
+        area, then the first.
     best_score_ : float
         Their mean area; NaN if no fold has one.
     best_index_ : int
         Their place in ``cv_results_``.
     cv_results_ : dict of ndarray
-        One entry a setting: ``param_lam1`` and so on, ``mean_test_roc_auc``, ``std_test_roc_auc``,
-        ``mean_test_pr_auc``, ``std_test_pr_auc``.
+        One entry a setting: ``param_lam1`` and so on, ``mean_test_roc_auc``,
+        ``std_test_roc_auc``, ``mean_test_pr_auc``, ``std_test_pr_auc``.
     estimator_ : output-kernel estimator
         The estimator with these parameters, fitted on all labelled nodes.
     labelled_ : ndarray of shape (l,)
@@ -2512,7 +2991,8 @@ class LinkPredictorCV(_Reports):
     adjacency_ : ndarray of shape (l, l)
         Their network.
     factor_ : ndarray of shape (l, l)
-        Factor of the diffusion kernel: the labelled nodes in coordinates of its feature space.
+        Factor of the diffusion kernel: the labelled nodes in coordinates of its feature
+        space.
     node_embedding_ : ndarray of shape (N, l)
         The predicted points of all nodes of ``fit``.
     threshold_ : float
@@ -2558,7 +3038,11 @@ class LinkPredictorCV(_Reports):
         random_state=None,
     ):
         self.estimator, self.lam1_grid, self.lam2_grid = estimator, lam1_grid, lam2_grid
-        self.beta_grid, self.beta2_grid, self.criterion = beta_grid, beta2_grid, criterion
+        self.beta_grid, self.beta2_grid, self.criterion = (
+            beta_grid,
+            beta2_grid,
+            criterion,
+        )
         self.threshold, self.cv, self.pairs = threshold, cv, pairs
         self.warm_start, self.random_state = warm_start, random_state
 
@@ -2568,9 +3052,11 @@ class LinkPredictorCV(_Reports):
         Parameters
         ----------
         X : array-like of shape (N, p)
-            All nodes that are known, or their Gram matrix if the input kernel is precomputed.
+            All nodes that are known, or their Gram matrix if the input kernel is
+            precomputed.
         y : array-like or sparse matrix of shape (l, l)
-            Adjacency of the labelled nodes, in the order of ``labelled``: symmetric, not negative, diagonal zero.
+            Adjacency of the labelled nodes, in the order of ``labelled``: symmetric,
+            not negative, diagonal zero.
         labelled : array-like of int of shape (l,), or of bool of shape (N,), optional
             The nodes between which the links are known; by default all.
 
@@ -2582,8 +3068,9 @@ class LinkPredictorCV(_Reports):
         Raises
         ------
         ValueError
-            If ``y`` is no adjacency matrix of the labelled nodes, ``labelled`` names none or one twice, a parameter
-            has a wrong value, or there are too few labelled nodes for the folds.
+            If ``y`` is no adjacency matrix of the labelled nodes, ``labelled`` names
+            none or one twice, a parameter has a wrong value, or there are too few
+            labelled nodes for the folds.
         """
         self._check_rules()
         X, A, labelled = self._network(X, y, labelled)
@@ -2593,9 +3080,15 @@ class LinkPredictorCV(_Reports):
         folds = _node_folds(A, self.cv, self.random_state, self.pairs)
         curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
         if not curved and A.any():
-            warnings.warn("No fold has both links and other pairs: the first setting is taken.", stacklevel=2)
+            warnings.warn(
+                "No fold has both links and other pairs: the first setting is taken.",
+                stacklevel=2,
+            )
         self._report(*self._search(curved, grids, inputs.gram))
-        beta, penalties = self.best_params_["beta"], [self.best_params_[k] for k in ("lam1", "lam2", "beta2")]
+        beta, penalties = (
+            self.best_params_["beta"],
+            [self.best_params_[k] for k in ("lam1", "lam2", "beta2")],
+        )
         factor, G = _Diffusion(A).factor(beta), inputs.gram(*penalties)
         self._settle(inputs.fit(factor @ factor.T, *penalties), X, A, labelled, factor)
         self._set_threshold(folds, [fold.scores(fold.ridge(G), beta) for fold in folds])
@@ -2613,11 +3106,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core import OutputKernelMixin, _InputKernelMixin, _is_dirac, center_gram, check_gram, first_smallest
+from okbook.core import (
+    OutputKernelMixin,
+    _InputKernelMixin,
+    _is_dirac,
+    center_gram,
+    check_gram,
+    first_smallest,
+)
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #b45e5555
 def decomposable_dual(K, A, Y, lam1):
-    r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge regression with the kernel k A.
+    r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
+    regression with the kernel k A.
 
     Parameters
     ----------
@@ -2637,7 +3138,8 @@ def decomposable_dual(K, A, Y, lam1):
 
     Notes
     -----
-    Two eigendecompositions, ``eq-beyond-solution``. Derived in the chapter :ref:`ch-rkhs-beyond`.
+    Two eigendecompositions, ``eq-beyond-solution``. Derived in the chapter
+    :ref:`ch-rkhs-beyond`.
 
     Examples
     --------
@@ -2651,7 +3153,8 @@ def decomposable_dual(K, A, Y, lam1):
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #06f4c7a7
 def decomposable_loo(K, A, Y, lam1_grid):
-    """Mean squared leave-one-out errors of ridge regression with the kernel k A, for many ridges.
+    """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
+    many ridges.
 
     Parameters
     ----------
@@ -2683,7 +3186,12 @@ def decomposable_loo(K, A, Y, lam1_grid):
     (s, Q), (a, U) = _spectrum(K), _spectrum(A)
     rotated, squares = Q.T @ Y @ U, Q**2
     kept = (lam1 / (np.multiply.outer(s, a) + lam1) for lam1 in lam1_grid)
-    return np.array([np.mean(np.sum((Q @ (r * rotated) / (squares @ r)) ** 2, axis=1)) for r in kept])
+    return np.array(
+        [
+            np.mean(np.sum((Q @ (r * rotated) / (squares @ r)) ** 2, axis=1))
+            for r in kept
+        ]
+    )
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #c2e98aa1
 def _check_shrinkage(value):
@@ -2703,10 +3211,12 @@ def _checked_grid(values, default, check):
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #d0f1e43f
 class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
-    r"""Ridge regression towards vectors with a decomposable kernel :math:`k_x(x, x') A`.
+    r"""Ridge regression towards vectors with a decomposable kernel :math:`k_x(x, x')
+    A`.
 
-    Minimises :math:`\sum_i \|y_i - h(x_i)\|^2 + \lambda_1 \|h\|^2` in the RKHS of vector-valued functions with that
-    kernel, where :math:`\|h\|^2 = \sum_{st} (A^{-1})_{st} \langle h_s, h_t \rangle` if A is invertible.
+    Minimises :math:`\sum_i \|y_i - h(x_i)\|^2 + \lambda_1 \|h\|^2` in the RKHS of
+    vector-valued functions with that kernel, where :math:`\|h\|^2 = \sum_{st}
+    (A^{-1})_{st} \langle h_s, h_t \rangle` if A is invertible.
 
     Parameters
     ----------
@@ -2717,7 +3227,8 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
     lam1 : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     task_gram : array-like of shape (d, d), optional
-        The matrix A, positive semi-definite and possibly singular; by default the identity.
+        The matrix A, positive semi-definite and possibly singular; by default the
+        identity.
 
     Attributes
     ----------
@@ -2737,7 +3248,8 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Solves ``eq-beyond-sylvester`` in O(n^3 + d^3). Derived in the chapter :ref:`ch-rkhs-beyond`.
+    Solves ``eq-beyond-sylvester`` in O(n^3 + d^3). Derived in the chapter
+    :ref:`ch-rkhs-beyond`.
 
     Examples
     --------
@@ -2750,8 +3262,15 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
     (1, 2)
     """
 
-    def __init__(self, input_kernel="rbf", input_params=None, lam1=1e-3, task_gram=None):
-        self.input_kernel, self.input_params, self.lam1, self.task_gram = input_kernel, input_params, lam1, task_gram
+    def __init__(
+        self, input_kernel="rbf", input_params=None, lam1=1e-3, task_gram=None
+    ):
+        self.input_kernel, self.input_params, self.lam1, self.task_gram = (
+            input_kernel,
+            input_params,
+            lam1,
+            task_gram,
+        )
 
     def fit(self, X, y):
         """Fit the model.
@@ -2771,12 +3290,23 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the ridge is not positive, or ``task_gram`` is no positive semi-definite matrix of shape (d, d).
+            If the ridge is not positive, or ``task_gram`` is no positive semi-definite
+            matrix of shape (d, d).
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            multi_output=True,
+            y_numeric=True,
+            ensure_min_samples=2,
+        )
         Y = y.astype(np.float64).reshape(len(y), -1)
         A, K = self._tasks(Y.shape[1]), self._fit_inputs(X)
-        self.coef_ = (decomposable_dual(K, A, Y, self._choose_ridge(K, A, Y)) @ A).reshape(y.shape)
+        self.coef_ = (
+            decomposable_dual(K, A, Y, self._choose_ridge(K, A, Y)) @ A
+        ).reshape(y.shape)
         return self
 
     def predict(self, X):
@@ -2785,7 +3315,8 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel is precomputed.
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
 
         Returns
         -------
@@ -2793,10 +3324,14 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
             The predicted outputs, of the shape they had in ``fit``.
         """
         check_is_fitted(self)
-        return self._cross_gram(validate_data(self, X, dtype=np.float64, reset=False)) @ self.coef_
+        return (
+            self._cross_gram(validate_data(self, X, dtype=np.float64, reset=False))
+            @ self.coef_
+        )
 
     def score(self, X, y, sample_weight=None):
-        """Quality of the predictions, the mean over the outputs of their coefficients of determination.
+        """Quality of the predictions, the mean over the outputs of their coefficients
+        of determination.
 
         Parameters
         ----------
@@ -2825,7 +3360,10 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
             return np.eye(d)
         A = check_gram(self.task_gram, name="task_gram")
         if len(A) != d:
-            raise ValueError(f"task_gram must have one row for each of the {d} outputs: got shape {A.shape}.")
+            raise ValueError(
+                f"task_gram must have one row for each of the {d} outputs: got "
+                f"shape {A.shape}."
+            )
         return A.astype(np.float64)
 
     def __sklearn_tags__(self):
@@ -2836,10 +3374,12 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #69a4ba25
 class MultiTaskRidgeCV(MultiTaskRidge):
-    r"""Ridge regression with a decomposable kernel, its ridge chosen by leaving one out.
+    r"""Ridge regression with a decomposable kernel, its ridge chosen by leaving one
+    out.
 
-    Takes from a grid the :math:`\lambda_1` that minimises the mean of :math:`\|y_i - h^{(-i)}(x_i)\|^2`, where
-    :math:`h^{(-i)}` is fitted without example i; then fits all examples.
+    Takes from a grid the :math:`\lambda_1` that minimises the mean of :math:`\|y_i -
+    h^{(-i)}(x_i)\|^2`, where :math:`h^{(-i)}` is fitted without example i; then fits
+    all examples.
 
     Parameters
     ----------
@@ -2848,10 +3388,11 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     input_params : dict, optional
         Parameters of the input kernel.
     lam1_grid : array-like of shape (m,), optional
-        Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3` times the mean of
-        :math:`k_x(x_i, x_i)`.
+        Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3`
+        times the mean of :math:`k_x(x_i, x_i)`.
     task_gram : array-like of shape (d, d), optional
-        The matrix A, positive semi-definite and possibly singular; by default the identity.
+        The matrix A, positive semi-definite and possibly singular; by default the
+        identity.
 
     Attributes
     ----------
@@ -2874,8 +3415,8 @@ class MultiTaskRidgeCV(MultiTaskRidge):
 
     Notes
     -----
-    Closed form ``eq-beyond-loo``: exact, and one eigendecomposition for all ridges. Derived in the chapter
-    :ref:`ch-rkhs-beyond`.
+    Closed form ``eq-beyond-loo``: exact, and one eigendecomposition for all ridges.
+    Derived in the chapter :ref:`ch-rkhs-beyond`.
 
     Examples
     --------
@@ -2886,13 +3427,19 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     0.001
     """
 
-    def __init__(self, input_kernel="rbf", input_params=None, lam1_grid=None, task_gram=None):
+    def __init__(
+        self, input_kernel="rbf", input_params=None, lam1_grid=None, task_gram=None
+    ):
         self.input_kernel, self.input_params = input_kernel, input_params
         self.lam1_grid, self.task_gram = lam1_grid, task_gram
 
     def _choose_ridge(self, K, A, Y):
         "The ridge of the least leave-one-out error."
-        grid = _checked_grid(self.lam1_grid, _default_ridges(K), lambda value: _check_positive(lam1=value))
+        grid = _checked_grid(
+            self.lam1_grid,
+            _default_ridges(K),
+            lambda value: _check_positive(lam1=value),
+        )
         self.loo_losses_ = decomposable_loo(K, A, Y, grid)
         self.lam1_ = float(grid[first_smallest(self.loo_losses_)])
         return self.lam1_
@@ -2904,9 +3451,11 @@ def _direction_values(t, shrinkage):
 
 
 def covariance_dual(K, K_out, lam1, shrinkage):
-    r"""Weigh the training outputs by ridge regression with the kernel k A, A from their own covariance.
+    r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
+    own covariance.
 
-    Solves :math:`K Z M + \lambda_1 Z = I` with :math:`M = \rho I + (1-\rho) K_y / \|K_y\|`, and returns :math:`Z M`.
+    Solves :math:`K Z M + \lambda_1 Z = I` with :math:`M = \rho I + (1-\rho) K_y /
+    \|K_y\|`, and returns :math:`Z M`.
 
     Parameters
     ----------
@@ -2917,12 +3466,14 @@ def covariance_dual(K, K_out, lam1, shrinkage):
     lam1 : float
         Ridge in the principal direction of the outputs, positive.
     shrinkage : float
-        The :math:`\rho` of the formula: from 0, the covariance alone, to 1, the identity.
+        The :math:`\rho` of the formula: from 0, the covariance alone, to 1, the
+        identity.
 
     Returns
     -------
     ndarray of shape (n, n)
-        The weights of the training outputs at x are ``k(x)`` times this matrix: ``eq-beyond-weights``.
+        The weights of the training outputs at x are ``k(x)`` times this matrix:
+        ``eq-beyond-weights``.
 
     Notes
     -----
@@ -2979,22 +3530,33 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
         own, held = np.ix_(train, train), np.ix_(test, train)
         (s, Q), (t, U) = _spectrum(K[own]), _spectrum(K_out[own])
         t, U = t[t > 1e-12 * t[-1]], U[:, t > 1e-12 * t[-1]]
-        features, rotated, truth = K[held] @ Q, Q.T @ (U * np.sqrt(t)), K_out[held] @ (U / np.sqrt(t))
-        outside, count = K_out.diagonal()[test].sum() - np.sum(truth**2), count + len(test)
+        features, rotated, truth = (
+            K[held] @ Q,
+            Q.T @ (U * np.sqrt(t)),
+            K_out[held] @ (U / np.sqrt(t)),
+        )
+        outside, count = (
+            K_out.diagonal()[test].sum() - np.sum(truth**2),
+            count + len(test),
+        )
         for j, shrinkage in enumerate(shrinkage_grid):
             a = _direction_values(t, shrinkage)
             for i, lam1 in enumerate(lam1_grid):
-                predicted = features @ (rotated * (a / (np.multiply.outer(s, a) + lam1)))
+                predicted = features @ (
+                    rotated * (a / (np.multiply.outer(s, a) + lam1))
+                )
                 losses[i, j] += np.sum((predicted - truth) ** 2) + outside
     return losses / count
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #c69028f9
 class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
-    r"""Output-kernel ridge regression with the operator-valued kernel :math:`k_x(x, x') A`, A from the outputs.
+    r"""Output-kernel ridge regression with the operator-valued kernel :math:`k_x(x, x')
+    A`, A from the outputs.
 
-    Minimises :math:`\sum_i \|\phi(y_i) - h(x_i)\|^2 + \lambda_1 \|h\|^2` in the RKHS of that kernel, with
-    :math:`A = \rho I + (1-\rho) \Sigma / \|\Sigma\|` and :math:`\Sigma = \frac1n \sum_i \phi(y_i) \otimes \phi(y_i)`:
-    the less the outputs vary along a direction, the greater its ridge.
+    Minimises :math:`\sum_i \|\phi(y_i) - h(x_i)\|^2 + \lambda_1 \|h\|^2` in the RKHS of
+    that kernel, with :math:`A = \rho I + (1-\rho) \Sigma / \|\Sigma\|` and
+    :math:`\Sigma = \frac1n \sum_i \phi(y_i) \otimes \phi(y_i)`: the less the outputs
+    vary along a direction, the greater its ridge.
 
     Parameters
     ----------
@@ -3005,9 +3567,11 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     lam1 : float, default=1e-3
         Ridge in the principal direction of the outputs, positive.
     shrinkage : float, default=0.1
-        The :math:`\rho` of the formula, from 0 to 1. With 1 it is :class:`OutputKernelRidge`.
+        The :math:`\rho` of the formula, from 0 to 1. With 1 it is
+        :class:`OutputKernelRidge`.
     output_kernel : str, callable or Kernel, default="linear"
-        Kernel on the outputs, see :func:`okbook.core.check_kernel`; "precomputed" if ``y`` is their Gram matrix.
+        Kernel on the outputs, see :func:`okbook.core.check_kernel`; "precomputed" if
+        ``y`` is their Gram matrix.
     kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
@@ -3028,9 +3592,9 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     See Also
     --------
-    CovarianceRidgeCV : Chooses the ridge and the shrinkage.
-    MultiTaskRidge : With a matrix A that is given.
-    KernelDependencyEstimation : Drops directions of the outputs where this one damps them.
+    CovarianceRidgeCV : Chooses the ridge and the shrinkage. MultiTaskRidge : With a
+    matrix A that is given. KernelDependencyEstimation : Drops directions of the outputs
+    where this one damps them.
 
     Notes
     -----
@@ -3058,7 +3622,11 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
         self.lam1, self.shrinkage = lam1, shrinkage
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def fit(self, X, y):
         """Fit the model.
@@ -3078,7 +3646,8 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``lam1`` is not positive, ``shrinkage`` not from 0 to 1, or a kernel indefinite.
+            If ``lam1`` is not positive, ``shrinkage`` not from 0 to 1, or a kernel
+            indefinite.
         """
         X = validate_data(self, X, dtype=np.float64)
         self._fit_outputs(y, n_samples=len(X))
@@ -3092,7 +3661,8 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel is precomputed.
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
 
         Returns
         -------
@@ -3100,7 +3670,10 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
             Weights: dense, of either sign.
         """
         check_is_fitted(self)
-        return self._cross_gram(validate_data(self, X, dtype=np.float64, reset=False)) @ self.dual_coef_
+        return (
+            self._cross_gram(validate_data(self, X, dtype=np.float64, reset=False))
+            @ self.dual_coef_
+        )
 
     def _choose(self, K):
         "The ridge and the shrinkage, which are given."
@@ -3110,10 +3683,11 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #d4a5fa62
 class CovarianceRidgeCV(CovarianceRidge):
-    r"""Ridge regression with the outputs' covariance, its ridge and shrinkage chosen by cross-validation.
+    r"""Ridge regression with the outputs' covariance, its ridge and shrinkage chosen by
+    cross-validation.
 
-    Takes the pair with the least mean of :math:`\|h(x_i) - \phi(y_i)\|^2` over examples held out, and fits all
-    examples with it.
+    Takes the pair with the least mean of :math:`\|h(x_i) - \phi(y_i)\|^2` over examples
+    held out, and fits all examples with it.
 
     Parameters
     ----------
@@ -3122,8 +3696,8 @@ class CovarianceRidgeCV(CovarianceRidge):
     input_params : dict, optional
         Parameters of the input kernel.
     lam1_grid : array-like of shape (m,), optional
-        Ridges to choose from. By default ten values from :math:`10^{-6}` to :math:`10^3` times the mean of
-        :math:`k_x(x_i, x_i)`.
+        Ridges to choose from. By default ten values from :math:`10^{-6}` to
+        :math:`10^3` times the mean of :math:`k_x(x_i, x_i)`.
     shrinkage_grid : array-like of shape (p,), optional
         Shrinkages to choose from; by default 1, 0.3, 0.1, 0.03 and 0.01.
     cv : int, splitter or iterable, default=5
@@ -3185,24 +3759,38 @@ class CovarianceRidgeCV(CovarianceRidge):
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
         self.lam1_grid, self.shrinkage_grid, self.cv = lam1_grid, shrinkage_grid, cv
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def _choose(self, K):
-        "The pair with the least loss; of equals the greater ridge, and the greater shrinkage."
+        """The pair with the least loss; of equals the greater ridge, and the greater
+        shrinkage."""
         default = _default_ridges(K, n_values=10)
-        lam1s = np.sort(_checked_grid(self.lam1_grid, default, lambda value: _check_positive(lam1=value)))[::-1]
-        shrinkages = _checked_grid(self.shrinkage_grid, [1.0, 0.3, 0.1, 0.03, 0.01], _check_shrinkage)
+        lam1s = np.sort(
+            _checked_grid(
+                self.lam1_grid, default, lambda value: _check_positive(lam1=value)
+            )
+        )[::-1]
+        shrinkages = _checked_grid(
+            self.shrinkage_grid, [1.0, 0.3, 0.1, 0.03, 0.01], _check_shrinkage
+        )
         kind = self.outputs_ if _is_dirac(self) else np.zeros(len(K))
         splits = check_cv(self.cv, kind, classifier=_is_dirac(self)).split(kind, kind)
         self.cv_losses_ = covariance_cv_losses(K, self.gram_, lam1s, shrinkages, splits)
-        i, j = np.unravel_index(first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape)
+        i, j = np.unravel_index(
+            first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape
+        )
         self.best_loss_ = float(self.cv_losses_[i, j])
         self.best_params_ = {"lam1": float(lam1s[i]), "shrinkage": float(shrinkages[j])}
         return tuple(self.best_params_.values())
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #4f773628
 def unit_gram(K, center=False):
-    """Gram matrix of outputs made unit vectors, perhaps after their mean is taken away (``eq-beyond-unit``).
+    """Gram matrix of outputs made unit vectors, perhaps after their mean is taken away
+    (``eq-beyond-unit``).
 
     Parameters
     ----------
@@ -3238,7 +3826,8 @@ def unit_gram(K, center=False):
 # %% ../nbs/02_rkhs_3_beyond.ipynb #27894f37
 @njit(cache=True, nogil=True)
 def _margin_ascent(Q, C, tol, max_steps):
-    "Maximise eq-beyond-dual, always along the best coordinate, until the gap is `tol` times the primal value."
+    """Maximise eq-beyond-dual, always along the best coordinate, until the gap is
+    `tol` times the primal value."""
     n, diagonal = len(Q), np.diag(Q).copy()
     alpha, margins = np.zeros(n), np.zeros(n)
     for step in range(max_steps):
@@ -3248,12 +3837,16 @@ def _margin_ascent(Q, C, tol, max_steps):
             quadratic += alpha[i] * margins[i]
             hinge += max(g, 0.0)
             total += alpha[i]
-            goal = min(max(alpha[i] + g / diagonal[i], 0.0), C) if diagonal[i] > 0.0 else C
+            goal = (
+                min(max(alpha[i] + g / diagonal[i], 0.0), C) if diagonal[i] > 0.0 else C
+            )
             delta = goal - alpha[i]
             gain = delta * (g - 0.5 * delta * diagonal[i])
             if gain > top:
                 best, top, move = i, gain, delta
-        if best < 0 or quadratic + C * hinge - total <= tol * (0.5 * quadratic + C * hinge):
+        if best < 0 or quadratic + C * hinge - total <= tol * (
+            0.5 * quadratic + C * hinge
+        ):
             return alpha, step
         alpha[best] += move
         for i in range(n):
@@ -3262,12 +3855,14 @@ def _margin_ascent(Q, C, tol, max_steps):
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #f902611f
 def margin_objectives(Q, alpha, C):
-    r"""Primal and dual value of maximum margin regression; the difference certifies a solution.
+    r"""Primal and dual value of maximum margin regression; the difference certifies a
+    solution.
 
     Parameters
     ----------
     Q : ndarray of shape (n, n)
-        Gram matrix of the inputs times that of the unit outputs, entry by entry (``eq-beyond-q``).
+        Gram matrix of the inputs times that of the unit outputs, entry by entry
+        (``eq-beyond-q``).
     alpha : ndarray of shape (n,)
         Coefficients, from 0 to C.
     C : float
@@ -3304,11 +3899,16 @@ class _SolvesMargin(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         "Coefficients, and both values of the criterion: thm-beyond-margin."
         K_unit, self.lengths_ = unit_gram(self.gram_, self.center)
         Q, limit = K * K_unit, int(self.max_iter * len(K))
-        self.alpha_, self.n_iter_ = _margin_ascent(Q, float(self.C), float(self.tol), limit)
+        self.alpha_, self.n_iter_ = _margin_ascent(
+            Q, float(self.C), float(self.tol), limit
+        )
         self.primal_, self.dual_ = margin_objectives(Q, self.alpha_, self.C)
         if self.n_iter_ == limit:
             gap = (self.primal_ - self.dual_) / self.primal_
-            message = f"After {limit} steps the duality gap is {gap:.1e} of the criterion, above tol={self.tol:g}."
+            message = (
+                f"After {limit} steps the duality gap is {gap:.1e} of the "
+                f"criterion, above tol={self.tol:g}."
+            )
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def __sklearn_tags__(self):
@@ -3320,10 +3920,12 @@ class _SolvesMargin(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #a61d3e8d
 class MaximumMarginRegression(_SolvesMargin):
-    r"""Maximum margin regression: a support vector machine whose label is a point of an output feature space.
+    r"""Maximum margin regression: a support vector machine whose label is a point of an
+    output feature space.
 
-    Minimises :math:`\frac12 \|h\|^2 + C \sum_i \max(0, 1 - \langle u_i, h(x_i) \rangle)`, where :math:`u_i` is the
-    direction of :math:`\phi(y_i)`, or of :math:`\phi(y_i) - \bar\phi`.
+    Minimises :math:`\frac12 \|h\|^2 + C \sum_i \max(0, 1 - \langle u_i, h(x_i)
+    \rangle)`, where :math:`u_i` is the direction of :math:`\phi(y_i)`, or of
+    :math:`\phi(y_i) - \bar\phi`.
 
     Parameters
     ----------
@@ -3334,17 +3936,20 @@ class MaximumMarginRegression(_SolvesMargin):
     C : float, default=1.0
         Price of a missing margin, positive. It corresponds to a ridge of 1 / (2 C).
     center : bool, default=True
-        Whether the mean output is subtracted. Without it, the Dirac kernel gives one separate problem a class.
+        Whether the mean output is subtracted. Without it, the Dirac kernel gives one
+        separate problem a class.
     tol : float, default=1e-3
         Stops when the duality gap is at most this part of the criterion.
     max_iter : int, default=1000
         At most so many steps times the number of examples.
     output_kernel : str, callable or Kernel, default="dirac"
-        Kernel on the outputs, see :func:`okbook.core.check_kernel`; "precomputed" if ``y`` is their Gram matrix.
+        Kernel on the outputs, see :func:`okbook.core.check_kernel`; "precomputed" if
+        ``y`` is their Gram matrix.
     kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
-        Where pre-images are looked for. They are meaningful if k(y, y) is the same for all outputs.
+        Where pre-images are looked for. They are meaningful if k(y, y) is the same for
+        all outputs.
 
     Attributes
     ----------
@@ -3376,8 +3981,9 @@ class MaximumMarginRegression(_SolvesMargin):
 
     Notes
     -----
-    Theorem thm-beyond-margin. Only the direction of a prediction is fitted, not its length: ``loss``, and ``score``
-    but for the Dirac kernel, say little. Derived in the chapter :ref:`ch-rkhs-beyond`.
+    Theorem thm-beyond-margin. Only the direction of a prediction is fitted, not its
+    length: ``loss``, and ``score`` but for the Dirac kernel, say little. Derived in the
+    chapter :ref:`ch-rkhs-beyond`.
 
     Examples
     --------
@@ -3401,7 +4007,11 @@ class MaximumMarginRegression(_SolvesMargin):
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
         self.C, self.center, self.tol, self.max_iter = C, center, tol, max_iter
-        self.output_kernel, self.kernel_params, self.candidates = output_kernel, kernel_params, candidates
+        self.output_kernel, self.kernel_params, self.candidates = (
+            output_kernel,
+            kernel_params,
+            candidates,
+        )
 
     def fit(self, X, y):
         """Fit the model.
@@ -3435,7 +4045,8 @@ class MaximumMarginRegression(_SolvesMargin):
         Parameters
         ----------
         X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel is precomputed.
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
 
         Returns
         -------
@@ -3461,7 +4072,8 @@ from .core import _InputKernelMixin, center_gram, graph_laplacian
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #42247c0e
 class _ScoresPairs(_InputKernelMixin, _NumbersNodes):
-    "A score that is a symmetric bilinear form in the coordinates of two nodes, eq-nets-form."
+    """A score that is a symmetric bilinear form in the coordinates of two nodes,
+    eq-nets-form."""
 
     def fit(self, X, y, labelled=None):
         """Learn to score pairs from the network of the labelled nodes.
@@ -3469,10 +4081,12 @@ class _ScoresPairs(_InputKernelMixin, _NumbersNodes):
         Parameters
         ----------
         X : array-like of shape (N, p)
-            All nodes that are known, or their Gram matrix if the input kernel is precomputed.
+            All nodes that are known, or their Gram matrix if the input kernel is
+            precomputed.
         y : array-like or sparse matrix of shape (l, l)
-            Adjacency of the labelled nodes, in the order of ``labelled``: symmetric, not negative, diagonal zero.
-            With ``graph``, the numbers of these nodes in it.
+            Adjacency of the labelled nodes, in the order of ``labelled``: symmetric,
+            not negative, diagonal zero. With ``graph``, the numbers of these nodes in
+            it.
         labelled : array-like of int of shape (l,), or of bool of shape (N,), optional
             The nodes between which the links are known; by default all.
 
@@ -3484,24 +4098,38 @@ class _ScoresPairs(_InputKernelMixin, _NumbersNodes):
         Raises
         ------
         ValueError
-            If ``y`` is no adjacency matrix of the labelled nodes, ``labelled`` names none or one twice, a kernel is
-            indefinite, a parameter has a wrong value, or there are too few labelled nodes for the folds.
+            If ``y`` is no adjacency matrix of the labelled nodes, ``labelled`` names
+            none or one twice, a kernel is indefinite, a parameter has a wrong value, or
+            there are too few labelled nodes for the folds.
         """
         _check_threshold(self.threshold)
         X, self.adjacency_, self.labelled_ = self._network(X, self._truth(y), labelled)
-        self.node_coordinates_, self.form_ = self._learn(X, self.adjacency_, self.labelled_)
-        folds = _node_folds(self.adjacency_, self.cv, self.random_state) if isinstance(self.threshold, str) else []
+        self.node_coordinates_, self.form_ = self._learn(
+            X, self.adjacency_, self.labelled_
+        )
+        folds = (
+            _node_folds(self.adjacency_, self.cv, self.random_state)
+            if isinstance(self.threshold, str)
+            else []
+        )
         self._set_threshold(folds, [self._fold_scores(X, fold) for fold in folds])
         return self
 
     def _fold_scores(self, X, fold):
-        "Scores of the pairs that touch the fold, of a model that has seen nothing of its links."
+        """Scores of the pairs that touch the fold, of a model that has seen nothing
+        of its links."""
         kept, held = fold.nodes[: fold.n_kept], fold.nodes[fold.n_kept :]
         model = clone(self).set_params(threshold=0.0, graph=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a fold without links
             model.fit(X, self.adjacency_[np.ix_(kept, kept)], self.labelled_[kept])
-        return _tied(fold._pairs(model.score_pairs()[np.ix_(self.labelled_[held], self.labelled_[fold.nodes])]))
+        return _tied(
+            fold._pairs(
+                model.score_pairs()[
+                    np.ix_(self.labelled_[held], self.labelled_[fold.nodes])
+                ]
+            )
+        )
 
     def _labelled_grams(self, X, labelled):
         "Kernel between the labelled nodes, and of all nodes with them."
@@ -3531,7 +4159,8 @@ class _CompletesPairs(_ScoresPairs):
         Returns
         -------
         ndarray of shape (q1, q2)
-            The higher, the more likely a link. The diagonal, if any, says nothing of links.
+            The higher, the more likely a link. The diagonal, if any, says nothing of
+            links.
 
         Notes
         -----
@@ -3546,7 +4175,9 @@ class _CompletesPairs(_ScoresPairs):
         check_is_fitted(self)
         if X is None:
             return self.node_coordinates_
-        return self._place(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        return self._place(
+            validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        )
 
     def _products(self, E, F):
         "Scores of pairs, from the coordinates."
@@ -3554,12 +4185,14 @@ class _CompletesPairs(_ScoresPairs):
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #29dfa741
 def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
-    """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by alternating projections.
+    """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by
+    alternating projections.
 
     Parameters
     ----------
     U : ndarray of shape (l, N)
-        Rows of the labelled nodes in the matrix of orthonormal eigenvectors, a column each.
+        Rows of the labelled nodes in the matrix of orthonormal eigenvectors, a column
+        each.
     K : ndarray of shape (l, l)
         Gram matrix of the labelled nodes, positive definite.
     b : ndarray of shape (N,)
@@ -3569,7 +4202,8 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     max_iter : int, default=100
         At most so many rounds.
     tol : float, default=1e-4
-        Stops when a round lowers the divergence by less than this for each labelled node.
+        Stops when a round lowers the divergence by less than this for each labelled
+        node.
 
     Returns
     -------
@@ -3593,7 +4227,9 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     array([2., 3.])
     """
     counts, divergences, own = np.bincount(groups), [], np.linalg.eigvalsh(K)
-    constant = np.log(np.maximum(own, np.finfo(float).eps * own[-1])).sum() + len(K)  # rounding may make K singular
+    constant = np.log(np.maximum(own, np.finfo(float).eps * own[-1])).sum() + len(
+        K
+    )  # rounding may make K singular
     while True:
         factor = sla.cho_factor((U * b) @ U.T, lower=True, check_finite=False)
         inverse = sla.cho_solve(factor, np.eye(len(K)), check_finite=False)
@@ -3601,7 +4237,9 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
         log_det = 2.0 * np.log(factor[0].diagonal()).sum()
         divergences.append(0.5 * (R.trace() + log_det - constant))
         G = R @ inverse - inverse
-        fallen = len(divergences) > 1 and divergences[-2] - divergences[-1] < tol * len(K)
+        fallen = len(divergences) > 1 and divergences[-2] - divergences[-1] < tol * len(
+            K
+        )
         if fallen or len(divergences) > max_iter:
             return b, 0.5 * (G + G.T), np.array(divergences)
         mean = np.bincount(groups, b + b**2 * np.einsum("ij,ij->j", U, G @ U)) / counts
@@ -3619,9 +4257,14 @@ class _FillsKernel(_CompletesPairs):
         scale = s.mean() or 1.0
         s /= scale
         small = s < self.floor
-        start, groups = np.where(small, self.floor, s), np.maximum(np.arange(len(s)) - max(small.sum() - 1, 0), 0)
+        start, groups = (
+            np.where(small, self.floor, s),
+            np.maximum(np.arange(len(s)) - max(small.sum() - 1, 0), 0),
+        )
         U = V[labelled]
-        b, G, self.divergences_ = em_projection(U, K, start, groups, self.max_iter, self.tol)
+        b, G, self.divergences_ = em_projection(
+            U, K, start, groups, self.max_iter, self.tol
+        )
         self._expand = V * np.where(small, 0.0, 1.0 / (start * scale))
         self.eigenvalues_, self.n_iter_ = b, len(self.divergences_) - 1
         form = (U * b).T @ G @ (U * b)
@@ -3629,16 +4272,18 @@ class _FillsKernel(_CompletesPairs):
         return V, form
 
     def _place(self, X):
-        "Eigenvectors, extended to new nodes; these have no part in the span of the small ones."
+        """Eigenvectors, extended to new nodes; these have no part in the span of the
+        small ones."""
         return self._cross_gram(X) @ self._expand
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #b9c3771c
 class EMKernelCompletion(_FillsKernel):
     r"""Complete the kernel of a network by em projections.
 
-    Minimises the Kullback-Leibler divergence :math:`D(Q \| M)` over all positive definite :math:`Q` whose block of
-    labelled nodes is the diffusion kernel of their network, and all :math:`M` with the eigenvectors of the input
-    Gram matrix of all nodes. The scores are the entries of :math:`Q`.
+    Minimises the Kullback-Leibler divergence :math:`D(Q \| M)` over all positive
+    definite :math:`Q` whose block of labelled nodes is the diffusion kernel of their
+    network, and all :math:`M` with the eigenvectors of the input Gram matrix of all
+    nodes. The scores are the entries of :math:`Q`.
 
     Parameters
     ----------
@@ -3649,17 +4294,21 @@ class EMKernelCompletion(_FillsKernel):
     beta : float, default=1.0
         Time of diffusion of the output kernel, not negative.
     floor : float, default=0.01
-        Eigenvectors of the input kernel whose eigenvalue is less than this part of the mean one share one, positive.
+        Eigenvectors of the input kernel whose eigenvalue is less than this part of the
+        mean one share one, positive.
     max_iter : int, default=100
         At most so many rounds.
     tol : float, default=1e-4
-        Stops when a round lowers the divergence by less than this for each labelled node.
+        Stops when a round lowers the divergence by less than this for each labelled
+        node.
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
-        Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+        Folds of the labelled nodes on which the threshold is chosen. Not used if it is
+        given.
     graph : array-like or sparse matrix of shape (N, N), optional
-        The whole network, if ``y`` is to be a vector of node numbers, as in scikit-learn's cross-validation.
+        The whole network, if ``y`` is to be a vector of node numbers, as in
+        scikit-learn's cross-validation.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
 
@@ -3690,8 +4339,8 @@ class EMKernelCompletion(_FillsKernel):
 
     Notes
     -----
-    Theorem thm-nets-em. :math:`O(N^3)` once, :math:`O(\ell^2 N)` a round. Derived in the chapter
-    :ref:`ch-rkhs-networks`.
+    Theorem thm-nets-em. :math:`O(N^3)` once, :math:`O(\ell^2 N)` a round. Derived in
+    the chapter :ref:`ch-rkhs-networks`.
 
     Examples
     --------
@@ -3717,14 +4366,24 @@ class EMKernelCompletion(_FillsKernel):
         graph=None,
         random_state=None,
     ):
-        self.input_kernel, self.input_params, self.beta = input_kernel, input_params, beta
+        self.input_kernel, self.input_params, self.beta = (
+            input_kernel,
+            input_params,
+            beta,
+        )
         self.floor, self.max_iter, self.tol = floor, max_iter, tol
-        self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
+        self.threshold, self.cv, self.graph, self.random_state = (
+            threshold,
+            cv,
+            graph,
+            random_state,
+        )
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #25ac3bcd
 @njit(cache=True, nogil=True)
 def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
-    "Ascend eq-nets-dual along each pair, row by row; S, and H = S K, change in place. Returns the sum of S."
+    """Ascend eq-nets-dual along each pair, row by row; S, and H = S K, change in
+    place. Returns the sum of S."""
     for a in order:
         f = np.dot(K[a], H) + bias * total
         for b in range(len(K)):
@@ -3732,7 +4391,11 @@ def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
                 sign, C = (1.0, C_pos) if A[a, b] else (-1.0, C_neg)
                 curvature = K[a, a] * K[b, b] + K[a, b] ** 2 + bias
                 old = sign * S[a, b]
-                new = C if curvature <= 0.0 else min(max(old + (1.0 - sign * f[b]) / curvature, 0.0), C)
+                new = (
+                    C
+                    if curvature <= 0.0
+                    else min(max(old + (1.0 - sign * f[b]) / curvature, 0.0), C)
+                )
                 step = sign * (new - old)
                 if step != 0.0:
                     S[a, b] += step
@@ -3746,11 +4409,14 @@ def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #5b9750d0
 def _pair_objectives(K, A, S, H, total, C_pos, C_neg, bias):
-    "Criterion and dual value of the pairwise machine with the coefficients S, eq-nets-primal and eq-nets-dual."
+    """Criterion and dual value of the pairwise machine with the coefficients S,
+    eq-nets-primal and eq-nets-dual."""
     F = K @ H + bias * total
     square = 0.5 * np.sum(S * F)
     hinge = np.maximum(1.0 - np.where(A, F, -F), 0.0) * np.where(A, C_pos, C_neg)
-    return float(0.5 * square + np.triu(hinge, 1).sum()), float(0.5 * np.abs(S).sum() - 0.5 * square)
+    return float(0.5 * square + np.triu(hinge, 1).sum()), float(
+        0.5 * np.abs(S).sum() - 0.5 * square
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -3763,7 +4429,9 @@ def _class_prices(C, balanced, n_links, n_others):
 def _is_balanced(class_weight):
     "Whether links and other pairs have the same total price."
     if class_weight not in (None, "balanced"):
-        raise ValueError(f"class_weight must be None or 'balanced': got {class_weight!r}.")
+        raise ValueError(
+            f"class_weight must be None or 'balanced': got {class_weight!r}."
+        )
     return class_weight is not None
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #ed7e5f0e
@@ -3773,15 +4441,29 @@ class _SolvesPairs(_CompletesPairs):
     def _solve(self, K, A):
         "Coefficients of the machine."
         n_pairs, n_links = len(A) * (len(A) - 1) // 2, int(A.sum()) // 2
-        prices = _class_prices(float(self.C), _is_balanced(self.class_weight), n_links, n_pairs - n_links)
-        S, H, total, rng = np.zeros(K.shape), np.zeros(K.shape), 0.0, np.random.default_rng(0)
+        prices = _class_prices(
+            float(self.C), _is_balanced(self.class_weight), n_links, n_pairs - n_links
+        )
+        S, H, total, rng = (
+            np.zeros(K.shape),
+            np.zeros(K.shape),
+            0.0,
+            np.random.default_rng(0),
+        )
         for n_visits in range(1, int(self.max_iter) + 1):
-            total = _pair_epoch(K, A, S, H, total, *prices, float(self.bias), rng.permutation(len(K)))
-            self.primal_, self.dual_ = _pair_objectives(K, A, S, H, total, *prices, float(self.bias))
+            total = _pair_epoch(
+                K, A, S, H, total, *prices, float(self.bias), rng.permutation(len(K))
+            )
+            self.primal_, self.dual_ = _pair_objectives(
+                K, A, S, H, total, *prices, float(self.bias)
+            )
             self.n_iter_, gap = n_visits, (self.primal_ - self.dual_) / self.primal_
             if gap <= self.tol:
                 return S
-        message = f"After {self.n_iter_} visits to all pairs the duality gap is {gap:.1e} of the criterion, above"
+        message = (
+            f"After {self.n_iter_} visits to all pairs the duality gap is "
+            f"{gap:.1e} of the criterion, above"
+        )
         warnings.warn(f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=4)
         return S
 
@@ -3790,10 +4472,14 @@ class _ClassifiesPairs(_SolvesPairs):
     "The machine on pairs, as a form in kernel values."
 
     def _learn(self, X, A, labelled):
-        "Kernel values and a one as coordinates, the coefficients of the machine as form."
+        """Kernel values and a one as coordinates, the coefficients of the machine as
+        form."""
         _check_positive(C=self.C, tol=self.tol, max_iter=self.max_iter)
         _check_not_negative(bias=self.bias)
-        K, cross = (np.ascontiguousarray(M, dtype=np.float64) for M in self._labelled_grams(X, labelled))
+        K, cross = (
+            np.ascontiguousarray(M, dtype=np.float64)
+            for M in self._labelled_grams(X, labelled)
+        )
         self.coef_ = self._solve(K, A > 0)
         self.intercept_ = float(self.bias * 0.5 * self.coef_.sum())
         form = sla.block_diag(self.coef_, self.intercept_)
@@ -3805,10 +4491,12 @@ class _ClassifiesPairs(_SolvesPairs):
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #02368c40
 class PairwiseKernelSVM(_ClassifiesPairs):
-    r"""Classify pairs of nodes by a support vector machine with the tensor product pairwise kernel.
+    r"""Classify pairs of nodes by a support vector machine with the tensor product
+    pairwise kernel.
 
-    Minimises :math:`\frac12 \|f\|^2 + C \sum_{a<b} \max(0, 1 - y_{ab} f(a, b))` over functions of pairs in the RKHS
-    of :math:`k(a, c)\,k(b, d) + k(a, d)\,k(b, c) + \mathrm{bias}`, with :math:`y_{ab} = \pm 1` for linked or not.
+    Minimises :math:`\frac12 \|f\|^2 + C \sum_{a<b} \max(0, 1 - y_{ab} f(a, b))` over
+    functions of pairs in the RKHS of :math:`k(a, c)\,k(b, d) + k(a, d)\,k(b, c) +
+    \mathrm{bias}`, with :math:`y_{ab} = \pm 1` for linked or not.
 
     Parameters
     ----------
@@ -3819,7 +4507,8 @@ class PairwiseKernelSVM(_ClassifiesPairs):
     C : float, default=1.0
         Price of a missing margin, positive.
     bias : float, default=1.0
-        Added to the pairwise kernel, not negative: a constant in the decision function, with a price.
+        Added to the pairwise kernel, not negative: a constant in the decision function,
+        with a price.
     class_weight : {None, "balanced"}, default=None
         Whether links and other pairs have the same price, or the same total price.
     tol : float, default=1e-3
@@ -3829,16 +4518,19 @@ class PairwiseKernelSVM(_ClassifiesPairs):
     threshold : {"f1", "balanced"} or float, default=0.0
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
-        Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+        Folds of the labelled nodes on which the threshold is chosen. Not used if it is
+        given.
     graph : array-like or sparse matrix of shape (N, N), optional
-        The whole network, if ``y`` is to be a vector of node numbers, as in scikit-learn's cross-validation.
+        The whole network, if ``y`` is to be a vector of node numbers, as in
+        scikit-learn's cross-validation.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
 
     Attributes
     ----------
     coef_ : ndarray of shape (l, l)
-        The symmetric matrix S of ``eq-nets-machine``: the score is ``k(a) @ coef_ @ k(b)`` and a constant.
+        The symmetric matrix S of ``eq-nets-machine``: the score is ``k(a) @ coef_ @
+        k(b)`` and a constant.
     intercept_ : float
         The constant.
     primal_ : float
@@ -3866,7 +4558,8 @@ class PairwiseKernelSVM(_ClassifiesPairs):
 
     Notes
     -----
-    Three l x l matrices; :math:`O(\ell^3)` a visit to all pairs. Derived in the chapter :ref:`ch-rkhs-networks`.
+    Three l x l matrices; :math:`O(\ell^3)` a visit to all pairs. Derived in the chapter
+    :ref:`ch-rkhs-networks`.
 
     Examples
     --------
@@ -3893,15 +4586,30 @@ class PairwiseKernelSVM(_ClassifiesPairs):
         graph=None,
         random_state=None,
     ):
-        self.input_kernel, self.input_params, self.C, self.bias = input_kernel, input_params, C, bias
+        self.input_kernel, self.input_params, self.C, self.bias = (
+            input_kernel,
+            input_params,
+            C,
+            bias,
+        )
         self.class_weight, self.tol, self.max_iter = class_weight, tol, max_iter
-        self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
+        self.threshold, self.cv, self.graph, self.random_state = (
+            threshold,
+            cv,
+            graph,
+            random_state,
+        )
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #839d65a5
 @njit(cache=True, nogil=True)
 def _svm_steps(K, sign, C, tol, max_steps):
-    "Dual coefficients times sign, and intercept, of a support vector machine; each step along the best of pairs."
-    n, alpha, values = len(K), np.zeros(len(K)), sign.copy()  # values: sign minus decision without intercept
+    """Dual coefficients times sign, and intercept, of a support vector machine; each
+    step along the best of pairs."""
+    n, alpha, values = (
+        len(K),
+        np.zeros(len(K)),
+        sign.copy(),
+    )  # values: sign minus decision without intercept
     for _ in range(max_steps):
         i, top, j, low, gain = -1, -np.inf, -1, np.inf, 0.0
         for t in range(n):
@@ -3921,16 +4629,27 @@ def _svm_steps(K, sign, C, tol, max_steps):
         alpha[i] += sign[i] * move
         alpha[j] -= sign[j] * move
         for t in (i, j):  # at a bound exactly, or rounding makes it move for ever
-            alpha[t] = 0.0 if alpha[t] < 1e-12 * C[t] else C[t] if alpha[t] > (1 - 1e-12) * C[t] else alpha[t]
+            alpha[t] = (
+                0.0
+                if alpha[t] < 1e-12 * C[t]
+                else C[t]
+                if alpha[t] > (1 - 1e-12) * C[t]
+                else alpha[t]
+            )
         for t in range(n):
             values[t] -= move * (K[i, t] - K[j, t])
     free = (alpha > 0) & (alpha < C)
-    return alpha * sign, values[free].mean() if free.any() else 0.5 * (top + low), top - low
+    return (
+        alpha * sign,
+        values[free].mean() if free.any() else 0.5 * (top + low),
+        top - low,
+    )
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #9017ded0
 @njit(cache=True, nogil=True)
 def _local_machines(K, A, C, balanced, tol, max_steps):
-    "One machine for each node, trained on the others; a node with links to none or to all has only an intercept."
+    """One machine for each node, trained on the others; a node with links to none or
+    to all has only an intercept."""
     coef, intercept, violation = np.zeros(K.shape), np.zeros(len(K)), np.zeros(len(K))
     for a in range(len(K)):
         sign, n_links = np.where(A[a], 1.0, -1.0), A[a].sum()
@@ -3941,7 +4660,9 @@ def _local_machines(K, A, C, balanced, tol, max_steps):
         for_link, for_other = _class_prices(C, balanced, n_links, n_others)
         prices = np.where(A[a], for_link, for_other)
         prices[a] = 0.0
-        coef[a], intercept[a], violation[a] = _svm_steps(K, sign, prices, tol, max_steps)
+        coef[a], intercept[a], violation[a] = _svm_steps(
+            K, sign, prices, tol, max_steps
+        )
     return coef, intercept, violation.max()
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #3efa765b
@@ -3951,13 +4672,23 @@ class _AsksNodes(_CompletesPairs):
     def _learn(self, X, A, labelled):
         "Shares and decisions as coordinates; the form exchanges them."
         _check_positive(C=self.C, lam1=self.lam1, tol=self.tol)
-        K, cross = (np.ascontiguousarray(M, dtype=np.float64) for M in self._labelled_grams(X, labelled))
+        K, cross = (
+            np.ascontiguousarray(M, dtype=np.float64)
+            for M in self._labelled_grams(X, labelled)
+        )
         balanced, steps = _is_balanced(self.class_weight), 1000 * max(len(K), 10)
-        found = _local_machines(K, A > 0, float(self.C), balanced, float(self.tol), steps)
+        found = _local_machines(
+            K, A > 0, float(self.C), balanced, float(self.tol), steps
+        )
         self.coef_, self.intercept_, violation = found
         if violation > self.tol:
-            message = f"After {steps} steps a machine violates the conditions of optimality by {violation:.1e}, above"
-            warnings.warn(f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=3)
+            message = (
+                f"After {steps} steps a machine violates the conditions of "
+                f"optimality by {violation:.1e}, above"
+            )
+            warnings.warn(
+                f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=3
+            )
         self._factor = ridge_factor(K, self.lam1)
         Z, l = self._shares(cross), len(labelled)
         Z[labelled, :l] = np.eye(l)
@@ -3974,11 +4705,13 @@ class _AsksNodes(_CompletesPairs):
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #db593f9f
 class LocalModelSVM(_AsksNodes):
-    r"""Complete a network by one support vector machine a node, trained to tell its neighbours from the others.
+    r"""Complete a network by one support vector machine a node, trained to tell its
+    neighbours from the others.
 
-    The machine :math:`f_a` of a labelled node scores its pairs with all nodes. For two labelled nodes the score is
-    :math:`\frac12 (f_a(b) + f_b(a))`. A new node has no machine: the values :math:`f_a(x)` at the labelled nodes
-    are extended to it by ridge regression on a.
+    The machine :math:`f_a` of a labelled node scores its pairs with all nodes. For two
+    labelled nodes the score is :math:`\frac12 (f_a(b) + f_b(a))`. A new node has no
+    machine: the values :math:`f_a(x)` at the labelled nodes are extended to it by ridge
+    regression on a.
 
     Parameters
     ----------
@@ -3989,7 +4722,8 @@ class LocalModelSVM(_AsksNodes):
     C : float, default=1.0
         Price of a missing margin, positive.
     class_weight : {None, "balanced"}, default=None
-        Whether links and other pairs have the same price, or the same total price in each machine.
+        Whether links and other pairs have the same price, or the same total price in
+        each machine.
     lam1 : float, default=0.1
         Ridge of the extension, positive. It matters for all pairs with a new node.
     tol : float, default=1e-3
@@ -3997,9 +4731,11 @@ class LocalModelSVM(_AsksNodes):
     threshold : {"f1", "balanced"} or float, default=0.0
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
-        Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+        Folds of the labelled nodes on which the threshold is chosen. Not used if it is
+        given.
     graph : array-like or sparse matrix of shape (N, N), optional
-        The whole network, if ``y`` is to be a vector of node numbers, as in scikit-learn's cross-validation.
+        The whole network, if ``y`` is to be a vector of node numbers, as in
+        scikit-learn's cross-validation.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
 
@@ -4012,8 +4748,9 @@ class LocalModelSVM(_AsksNodes):
     labelled_, nodes_, adjacency_ : ndarray
         As in :class:`LinkPredictor`.
     node_coordinates_ : ndarray of shape (N, 2 l)
-        For each node of ``fit`` the share that each labelled node has in it, and the decisions of all machines: the
-        last l columns alone are the published scores of pairs of a labelled and a new node.
+        For each node of ``fit`` the share that each labelled node has in it, and the
+        decisions of all machines: the last l columns alone are the published scores of
+        pairs of a labelled and a new node.
     form_ : ndarray of shape (2 l, 2 l)
         Exchanges the two.
     threshold_, cv_curves_ : float, list of Bunch
@@ -4057,7 +4794,12 @@ class LocalModelSVM(_AsksNodes):
     ):
         self.input_kernel, self.input_params, self.C = input_kernel, input_params, C
         self.class_weight, self.lam1, self.tol = class_weight, lam1, tol
-        self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
+        self.threshold, self.cv, self.graph, self.random_state = (
+            threshold,
+            cv,
+            graph,
+            random_state,
+        )
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #34584440
 class _ProjectsNodes(_CompletesPairs):
@@ -4070,11 +4812,18 @@ class _ProjectsNodes(_CompletesPairs):
         s, Q = _spectrum(center_gram(K))
         kept = s > 1e-10 * max(s[-1], 1e-300)
         if not kept.any():
-            raise ValueError("All labelled nodes have the same inputs: no direction separates them.")
-        self.coef_, self._origin = self._directions(s[kept], Q[:, kept], A), K.mean(axis=0)
+            raise ValueError(
+                "All labelled nodes have the same inputs: no direction separates them."
+            )
+        self.coef_, self._origin = (
+            self._directions(s[kept], Q[:, kept], A),
+            K.mean(axis=0),
+        )
         self.coef_ = self.coef_[:, : int(self.n_components)]
         d = self.coef_.shape[1]
-        return self._points(cross), sla.block_diag(2.0 * np.eye(d), [[0.0, -1.0], [-1.0, 0.0]])
+        return self._points(cross), sla.block_diag(
+            2.0 * np.eye(d), [[0.0, -1.0], [-1.0, 0.0]]
+        )
 
     def _points(self, cross):
         "Projections of nodes, their squares, and a one."
@@ -4087,11 +4836,13 @@ class _ProjectsNodes(_CompletesPairs):
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #37f76714
 class KernelCCALinks(_ProjectsNodes):
-    r"""Complete a network by kernel canonical correlations between the inputs and the diffusion kernel.
+    r"""Complete a network by kernel canonical correlations between the inputs and the
+    diffusion kernel.
 
-    Maximises the correlation of a function of the inputs and a function in the feature space of the network, with a
-    penalty on the norms of both; then the next pair, uncorrelated with the first, and so on. A node is placed by its
-    functions of the inputs, and the score of a pair is minus the square distance.
+    Maximises the correlation of a function of the inputs and a function in the feature
+    space of the network, with a penalty on the norms of both; then the next pair,
+    uncorrelated with the first, and so on. A node is placed by its functions of the
+    inputs, and the score of a pair is minus the square distance.
 
     Parameters
     ----------
@@ -4110,9 +4861,11 @@ class KernelCCALinks(_ProjectsNodes):
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
-        Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+        Folds of the labelled nodes on which the threshold is chosen. Not used if it is
+        given.
     graph : array-like or sparse matrix of shape (N, N), optional
-        The whole network, if ``y`` is to be a vector of node numbers, as in scikit-learn's cross-validation.
+        The whole network, if ``y`` is to be a vector of node numbers, as in
+        scikit-learn's cross-validation.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
 
@@ -4167,25 +4920,37 @@ class KernelCCALinks(_ProjectsNodes):
         graph=None,
         random_state=None,
     ):
-        self.input_kernel, self.input_params, self.beta = input_kernel, input_params, beta
+        self.input_kernel, self.input_params, self.beta = (
+            input_kernel,
+            input_params,
+            beta,
+        )
         self.n_components, self.lam1, self.lam2 = n_components, lam1, lam2
-        self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
+        self.threshold, self.cv, self.graph, self.random_state = (
+            threshold,
+            cv,
+            graph,
+            random_state,
+        )
 
     def _directions(self, s, Q, A):
         "Coefficients of the canonical functions of the inputs."
         _check_positive(lam2=self.lam2)
         t, P = _spectrum(center_gram(_Diffusion(A).gram(self.beta)))
         left, right = np.sqrt(s / (s + self.lam1)), np.sqrt(t / (t + self.lam2))
-        U, self.correlations_, _ = np.linalg.svd(left[:, None] * (Q.T @ P) * right, full_matrices=False)
+        U, self.correlations_, _ = np.linalg.svd(
+            left[:, None] * (Q.T @ P) * right, full_matrices=False
+        )
         return Q @ (U / np.sqrt(s * (s + self.lam1))[:, None])
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #71f6ccc3
 class MetricLinks(_ProjectsNodes):
     r"""Complete a network by functions of the inputs along which links are short.
 
-    Minimises :math:`\bigl(\sum_{a < b} A_{ab} (f(x_a) - f(x_b))^2 + \lambda_1 \|f\|^2\bigr) / \sum_a f(x_a)^2` over
-    functions with mean zero; then the next, orthogonal to the first, and so on. A node is placed by its values, and the
-    score of a pair is minus the square distance.
+    Minimises :math:`\bigl(\sum_{a < b} A_{ab} (f(x_a) - f(x_b))^2 + \lambda_1
+    \|f\|^2\bigr) / \sum_a f(x_a)^2` over functions with mean zero; then the next,
+    orthogonal to the first, and so on. A node is placed by its values, and the score of
+    a pair is minus the square distance.
 
     Parameters
     ----------
@@ -4200,9 +4965,11 @@ class MetricLinks(_ProjectsNodes):
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
     cv : int or splitter, default=5
-        Folds of the labelled nodes on which the threshold is chosen. Not used if it is given.
+        Folds of the labelled nodes on which the threshold is chosen. Not used if it is
+        given.
     graph : array-like or sparse matrix of shape (N, N), optional
-        The whole network, if ``y`` is to be a vector of node numbers, as in scikit-learn's cross-validation.
+        The whole network, if ``y`` is to be a vector of node numbers, as in
+        scikit-learn's cross-validation.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
 
@@ -4257,7 +5024,12 @@ class MetricLinks(_ProjectsNodes):
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
         self.n_components, self.lam1 = n_components, lam1
-        self.threshold, self.cv, self.graph, self.random_state = threshold, cv, graph, random_state
+        self.threshold, self.cv, self.graph, self.random_state = (
+            threshold,
+            cv,
+            graph,
+            random_state,
+        )
 
     def _directions(self, s, Q, A):
         "Coefficients of the functions with the least quotients."

@@ -83,9 +83,11 @@ class Table:
     rows, columns : sequence of str
         Their names, in the order of the source.
     repeats : int
-        How often each cell is measured (folds, draws); the source prints mean and deviation over them.
+        How often each cell is measured (folds, draws); the source prints mean and
+        deviation over them.
     compute : callable
-        ``compute(row, column, repeat, seed) -> float``, a pure function at the top level of a module.
+        ``compute(row, column, repeat, seed) -> float``, a pure function at the top
+        level of a module.
     datasets : sequence of str, default=()
         Names of the registry; their content is checked before a run.
     slice : sequence of (row, column, repeat), default=()
@@ -101,8 +103,9 @@ class Table:
     digits : int, default=4
         Decimals to print, those of the source.
     rtol : float, default=1e-6
-        Relative difference to the stored value that a cell of the slice may show when it is computed again.
-        Larger only where an iteration stops at slightly different points on different processors.
+        Relative difference to the stored value that a cell of the slice may show when
+        it is computed again. Larger only where an iteration stops at slightly different
+        points on different processors.
 
     Examples
     --------
@@ -131,9 +134,14 @@ class Table:
     def __post_init__(self):
         for name in [self.id, *self.rows, *self.columns]:
             if not (isinstance(name, str) and name and name.isprintable()):
-                raise ValueError(f"the id, rows and columns of a table must be printable strings, got {name!r}")
+                raise ValueError(
+                    f"the id, rows and columns of a table must be printable "
+                    f"strings, got {name!r}"
+                )
         if not 0 <= self.rtol < 1:
-            raise ValueError(f"the rtol of a table must be at least 0 and below 1, got {self.rtol!r}")
+            raise ValueError(
+                f"the rtol of a table must be at least 0 and below 1, got {self.rtol!r}"
+            )
         _known(self, self.slice)
 
     def keys(self):
@@ -144,8 +152,14 @@ class Table:
         list of Key
             In the order of the source: by row, column, repeat.
         """
-        pairs = self.cells or [(row, column) for row in self.rows for column in self.columns]
-        return [Key(row, column, repeat) for row, column in pairs for repeat in range(self.repeats)]
+        pairs = self.cells or [
+            (row, column) for row in self.rows for column in self.columns
+        ]
+        return [
+            Key(row, column, repeat)
+            for row, column in pairs
+            for repeat in range(self.repeats)
+        ]
 
     def seed_of(self, key):
         """Derive the seed of a cell from its key.
@@ -187,9 +201,13 @@ def _compute(table, key):
         with threadpool_limits(1):
             value = float(table.compute(*key, table.seed_of(key)))
     except Exception as error:
-        raise CellError(f"table {table.id!r}: cell ({key}) failed: {type(error).__name__}: {error}") from error
+        raise CellError(
+            f"table {table.id!r}: cell ({key}) failed: {type(error).__name__}: {error}"
+        ) from error
     if not math.isfinite(value):
-        raise CellError(f"table {table.id!r}: cell ({key}) gave {value}: expected a finite number")
+        raise CellError(
+            f"table {table.id!r}: cell ({key}) gave {value}: expected a finite number"
+        )
     return key, value, time.perf_counter() - start
 
 # %% ../nbs/91_tables.ipynb #3f9b46c0
@@ -198,11 +216,13 @@ _PRIME = 2**127 - 1
 
 
 class TableDamaged(TableError):
-    """A stored file is not what was written: the message names it, and the line where that can be told."""
+    """A stored file is not what was written: the message names it, and the line
+    where that can be told."""
 
 
 class _Digest(NamedTuple):
-    "How many lines there are, the sum of their hashes, and the sum of hash times place, modulo a prime."
+    """How many lines there are, the sum of their hashes, and the sum of hash times
+    place, modulo a prime."""
 
     count: int = 0
     total: int = 0
@@ -228,18 +248,31 @@ def _read_digest(text):
 
 # %% ../nbs/91_tables.ipynb #11a1ced3
 def _verify(path, lines, recorded, first, ordered=True):
-    "Raise TableDamaged unless lines, the first of which has this number in the file, have the recorded digest."
+    """Raise TableDamaged unless lines, the first of which has this number in the
+    file, have the recorded digest."""
     found = _digest(lines)
     if found == recorded or (not ordered and found[:2] == recorded[:2]):
         return
     if found.count != recorded.count:
         end = first + min(found.count, recorded.count)
-        raise TableDamaged(f"{path}, line {end}: {recorded.count} lines were stored here, and there are {found.count}")
+        raise TableDamaged(
+            f"{path}, line {end}: {recorded.count} lines were stored here, and "
+            f"there are {found.count}"
+        )
     shift = (found.total - recorded.total) % _PRIME
-    place = (found.placed - recorded.placed) * pow(shift, -1, _PRIME) % _PRIME if shift else 0
+    place = (
+        (found.placed - recorded.placed) * pow(shift, -1, _PRIME) % _PRIME
+        if shift
+        else 0
+    )
     if 1 <= place <= found.count:
-        raise TableDamaged(f"{path}, line {first + place - 1}: this line is not the one that was stored")
-    raise TableDamaged(f"{path}: several lines, or the digest itself, are not as they were stored")
+        raise TableDamaged(
+            f"{path}, line {first + place - 1}: this line is not the one that was "
+            f"stored"
+        )
+    raise TableDamaged(
+        f"{path}: several lines, or the digest itself, are not as they were stored"
+    )
 
 
 def _line(fields):
@@ -267,18 +300,33 @@ def _replace(path, content):
 def _pack(record):
     "A record as the bytes of `run.json`, with the digest of its other lines in front."
     lines = json.dumps(record, indent=2).encode().split(b"\n")[1:]
-    return b"\n".join([b"{", b'  "check": "%s",' % str(_digest(lines)).encode(), *lines, b""])
+    return b"\n".join(
+        [b"{", b'  "check": "%s",' % str(_digest(lines)).encode(), *lines, b""]
+    )
 
 # %% ../nbs/91_tables.ipynb #74557db0
 _WHERE = {"versions": {...: str}, "machine": {"cpus": int | None, "model": str}}
 _RUN = {"seed": int, "code": str, "datasets": {...: {...: str}}} | _WHERE
-_RUN |= {"n_jobs": int, "backend": str | None, "cells": int, "seconds": float | int | None}
+_RUN |= {
+    "n_jobs": int,
+    "backend": str | None,
+    "cells": int,
+    "seconds": float | int | None,
+}
 _STAMP = {"from": [str], "to": str, "time": str, "cells": int} | _WHERE
-_RECORD = {"table": str, "open": bool, "ours": _read_digest, "paper": _read_digest, "runs": [_RUN], "stamps": [_STAMP]}
+_RECORD = {
+    "table": str,
+    "open": bool,
+    "ours": _read_digest,
+    "paper": _read_digest,
+    "runs": [_RUN],
+    "stamps": [_STAMP],
+}
 
 
 def _expect(path, name, value, form):
-    "Raise TableDamaged unless a value read from JSON has a form: `...` stands for any key."
+    """Raise TableDamaged unless a value read from JSON has a form: `...` stands for
+    any key."""
     if isinstance(form, dict) and isinstance(value, dict):
         for key in value if ... in form else form:
             if key not in value:
@@ -297,29 +345,39 @@ def _expect(path, name, value, form):
 
 
 def _read_record(folder, unstamped=False):
-    "What `run.json` says, or None if there is none; `unstamped`: even one without digests."
+    """What `run.json` says, or None if there is none; `unstamped`: even one without
+    digests."""
     path = Path(folder) / "run.json"
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
         return None
     lines = raw.split(b"\n")
-    if check := re.fullmatch(rb'  "check": "(\d+ [0-9a-f]{32} [0-9a-f]{32})",', b"".join(lines[1:2])):
+    if check := re.fullmatch(
+        rb'  "check": "(\d+ [0-9a-f]{32} [0-9a-f]{32})",', b"".join(lines[1:2])
+    ):
         _verify(path, lines[2:-1], _read_digest(check[1].decode()), first=3)
     try:
         record = json.loads(raw)
     except ValueError as error:
-        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        line = (
+            f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        )
         raise TableDamaged(f"{path}{line}: not JSON: {error}") from None
     if isinstance(record, dict) and record.keys() == {"table", "runs"}:
         if not unstamped:
-            raise TableDamaged(f"{path}: holds no digest of the cells; 'okbook tables stamp' checks and adds it")
+            raise TableDamaged(
+                f"{path}: holds no digest of the cells; 'okbook tables stamp' "
+                f"checks and adds it"
+            )
         _expect(path, "the record", record, {"table": str, "runs": [_RUN]})
         return record
     _expect(path, "the record", record, {"check": _read_digest})
     del record["check"]
     if raw != _pack(record):
-        raise TableDamaged(f"{path}: its first two lines or its end are not as they were written")
+        raise TableDamaged(
+            f"{path}: its first two lines or its end are not as they were written"
+        )
     _expect(path, "the record", record, _RECORD)
     return record
 
@@ -335,9 +393,11 @@ def read_run(folder):
     Returns
     -------
     dict
-        ``table``, its id; ``open``, whether a run is at work or was killed; ``ours`` and ``paper``, the digests of
-        the cells and of the printed values; ``runs``, each with its seed, code, datasets, versions, machine, cells
-        and seconds; ``stamps``, each with the code before and after, the time, and how many cells were recomputed.
+        ``table``, its id; ``open``, whether a run is at work or was killed; ``ours``
+        and ``paper``, the digests of the cells and of the printed values; ``runs``,
+        each with its seed, code, datasets, versions, machine, cells and seconds;
+        ``stamps``, each with the code before and after, the time, and how many cells
+        were recomputed.
 
     Raises
     ------
@@ -351,12 +411,20 @@ def read_run(folder):
     []
     """
     nothing = str(_Digest())
-    empty = {"table": None, "open": False, "ours": nothing, "paper": nothing, "runs": [], "stamps": []}
+    empty = {
+        "table": None,
+        "open": False,
+        "ours": nothing,
+        "paper": nothing,
+        "runs": [],
+        "stamps": [],
+    }
     return _read_record(folder) or empty
 
 # %% ../nbs/91_tables.ipynb #621c785b
 def _read_lines(folder, unstamped=False):
-    "The record of a folder, and those lines of `ours.csv`, below the header, for which it vouches."
+    """The record of a folder, and those lines of `ours.csv`, below the header, for
+    which it vouches."""
     path = Path(folder) / "ours.csv"
     while True:
         record = _read_record(folder, unstamped)
@@ -364,18 +432,31 @@ def _read_lines(folder, unstamped=False):
         if record == _read_record(folder, unstamped):
             break
     if record is None and raw:
-        raise TableDamaged(f"{path}: there is no run.json beside it, and nothing vouches for its cells")
+        raise TableDamaged(
+            f"{path}: there is no run.json beside it, and nothing vouches for its cells"
+        )
     if record is None:
         return None, []
     *lines, rest = raw.split(b"\n")
     count = _read_digest(record["ours"]).count if "ours" in record else len(lines) - 1
     if lines and lines[0] != _line(HEADER):
-        raise TableDamaged(f"{path}, line 1: expected {','.join(HEADER)}, got {lines[0].decode(errors='replace')}")
+        raise TableDamaged(
+            f"{path}, line 1: expected {','.join(HEADER)}, got "
+            f"{lines[0].decode(errors='replace')}"
+        )
     if len(lines) <= count and not (count == 0 and record.get("open")):
-        raise TableDamaged(f"{path}, line {len(lines) + 1}: the file ends here, but {count} cells were stored in it")
+        raise TableDamaged(
+            f"{path}, line {len(lines) + 1}: the file ends here, but {count} cells "
+            f"were stored in it"
+        )
     if (rest or lines[count + 1 :]) and not record.get("open"):
-        _parse(path, lines[1:])  # may have more to say, such as a cell that is there twice
-        raise TableDamaged(f"{path}, line {count + 2}: {count} cells were stored here, and nothing vouches for more")
+        _parse(
+            path, lines[1:]
+        )  # may have more to say, such as a cell that is there twice
+        raise TableDamaged(
+            f"{path}, line {count + 2}: {count} cells were stored here, and nothing "
+            f"vouches for more"
+        )
     return record, lines[1 : count + 1]
 
 
@@ -388,7 +469,11 @@ def _paper_lines(folder):
 def _new_record(folder, table, lines, runs=(), is_open=True):
     "A record that vouches for these cells and for the printed values as they are now."
     digests = {"ours": str(_digest(lines)), "paper": str(_digest(_paper_lines(folder)))}
-    return {"table": table.id, "open": is_open} | digests | {"runs": list(runs), "stamps": []}
+    return (
+        {"table": table.id, "open": is_open}
+        | digests
+        | {"runs": list(runs), "stamps": []}
+    )
 
 
 def _parse(path, lines):
@@ -396,13 +481,19 @@ def _parse(path, lines):
     cells = {}
     for number, line in enumerate(lines, start=2):
         try:
-            ((row, column, repeat, value, seconds),) = csv.reader([line.decode()], strict=True)
+            ((row, column, repeat, value, seconds),) = csv.reader(
+                [line.decode()], strict=True
+            )
             key, cell = Key(row, column, int(repeat)), (float(value), float(seconds))
         except (ValueError, csv.Error):
             text = line.decode(errors="replace")
-            raise TableDamaged(f"{path}, line {number}: expected {','.join(HEADER)}, got {text}") from None
+            raise TableDamaged(
+                f"{path}, line {number}: expected {','.join(HEADER)}, got {text}"
+            ) from None
         if not (math.isfinite(cell[0]) and math.isfinite(cell[1])):
-            raise TableDamaged(f"{path}, line {number}: cell ({key}) is not a finite number")
+            raise TableDamaged(
+                f"{path}, line {number}: cell ({key}) is not a finite number"
+            )
         if key in cells:
             raise TableDamaged(f"{path}, line {number}: cell ({key}) is stored twice")
         cells[key] = cell
@@ -414,7 +505,13 @@ def _read_cells(folder, unstamped=False):
     path = Path(folder) / "ours.csv"
     record, lines = _read_lines(folder, unstamped)
     if record is not None and "ours" in record:
-        _verify(path, lines, _read_digest(record["ours"]), first=2, ordered=not record["open"])
+        _verify(
+            path,
+            lines,
+            _read_digest(record["ours"]),
+            first=2,
+            ordered=not record["open"],
+        )
     return record, _parse(path, lines)
 
 
@@ -429,13 +526,14 @@ def read_cells(folder):
     Returns
     -------
     dict of Key to (value, seconds)
-        Empty when nothing is stored. A line that a killed run left uncommitted does not count.
+        Empty when nothing is stored. A line that a killed run left uncommitted does not
+        count.
 
     Raises
     ------
     TableDamaged
-        If the file is not what runs have stored: a line is not a cell, or is there twice, or was changed, or is
-        missing.
+        If the file is not what runs have stored: a line is not a cell, or is there
+        twice, or was changed, or is missing.
 
     Examples
     --------
@@ -462,7 +560,8 @@ def read_paper(folder):
     Raises
     ------
     TableDamaged
-        If a line is not a printed cell, or is there twice, or the file is not the one that the record vouches for.
+        If a line is not a printed cell, or is there twice, or the file is not the one
+        that the record vouches for.
 
     Examples
     --------
@@ -472,25 +571,47 @@ def read_paper(folder):
     """
     record = _read_record(folder)
     if record is not None:
-        _verify(Path(folder) / "paper.csv", _paper_lines(folder), _read_digest(record["paper"]), first=1)
+        _verify(
+            Path(folder) / "paper.csv",
+            _paper_lines(folder),
+            _read_digest(record["paper"]),
+            first=1,
+        )
     return _parse_paper(folder)
 
 
 def _parse_paper(folder):
     "The cells in the lines of `paper.csv`."
-    path, names, cells = Path(folder) / "paper.csv", ["row", "column", "value", "sd"], {}
+    path, names, cells = (
+        Path(folder) / "paper.csv",
+        ["row", "column", "value", "sd"],
+        {},
+    )
     for number, line in enumerate(_paper_lines(folder), start=1):
         try:
-            ((row, column, value, sd),) = csv.reader([line.decode().rstrip("\n")], strict=True)
-            cell = (row, column), ((value, sd) if number == 1 else (float(value), float(sd or "nan")))
+            ((row, column, value, sd),) = csv.reader(
+                [line.decode().rstrip("\n")], strict=True
+            )
+            cell = (
+                (row, column),
+                ((value, sd) if number == 1 else (float(value), float(sd or "nan"))),
+            )
         except (ValueError, csv.Error):
-            raise TableDamaged(f"{path}, line {number}: expected {','.join(names)}, got {line!r}") from None
+            raise TableDamaged(
+                f"{path}, line {number}: expected {','.join(names)}, got {line!r}"
+            ) from None
         if number == 1 and [row, column, value, sd] != names:
-            raise TableDamaged(f"{path}, line 1: expected {','.join(names)}, got {line!r}")
+            raise TableDamaged(
+                f"{path}, line 1: expected {','.join(names)}, got {line!r}"
+            )
         if cell[0] in cells:
-            raise TableDamaged(f"{path}, line {number}: ({row}, {column}) is there twice")
+            raise TableDamaged(
+                f"{path}, line {number}: ({row}, {column}) is there twice"
+            )
         if number > 1 and not math.isfinite(cell[1][0]):
-            raise TableDamaged(f"{path}, line {number}: ({row}, {column}) is not a finite number")
+            raise TableDamaged(
+                f"{path}, line {number}: ({row}, {column}) is not a finite number"
+            )
         if number > 1:
             cells[cell[0]] = cell[1]
     return cells
@@ -513,14 +634,28 @@ def _locked(folder):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise TableBusy(f"another run is at work on {folder}: wait for it, or give another folder") from None
+            raise TableBusy(
+                f"another run is at work on {folder}: wait for it, or give another "
+                f"folder"
+            ) from None
         yield
 
 # %% ../nbs/91_tables.ipynb #472f2e6c
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _SCOPES += (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_SILENT = {"annotation", "returns", "type_params", "type_comment", "ctx", "kind"}  # these change no number
-_OUTER = ("decorator_list", "defaults", "kw_defaults")  # evaluated outside of the function they stand at
+_SILENT = {
+    "annotation",
+    "returns",
+    "type_params",
+    "type_comment",
+    "ctx",
+    "kind",
+}  # these change no number
+_OUTER = (
+    "decorator_list",
+    "defaults",
+    "kw_defaults",
+)  # evaluated outside of the function they stand at
 
 
 def _bound(scope):
@@ -534,7 +669,9 @@ def _bound(scope):
             names.add(node.arg)
         elif isinstance(node, ast.Global):
             others.update(node.names)
-        elif isinstance(getattr(node, "name", None), str) and not isinstance(node, ast.alias):
+        elif isinstance(getattr(node, "name", None), str) and not isinstance(
+            node, ast.alias
+        ):
             names.add(node.name)  # a function, a class, an exception, a pattern
         if not isinstance(node, _SCOPES):
             todo.extend(ast.iter_child_nodes(node))
@@ -551,17 +688,25 @@ def _dotted(node):
 
 
 class _Body:
-    "What a piece of source does: tokens, of which a name from outside, such as `np.linalg.norm`, is a tuple."
+    """What a piece of source does: tokens, of which a name from outside, such as
+    `np.linalg.norm`, is a tuple."""
 
     def __init__(self, node):
         self.tokens, self.imports = [], []
-        self.mentions, self.inherits = set(), set()  # attributes by name, and those of super()
+        self.mentions, self.inherits = (
+            set(),
+            set(),
+        )  # attributes by name, and those of super()
         self._add(node, frozenset())
 
     def _add(self, node, local):
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.imports.append(node)
-        elif isinstance(node, ast.Pass) or isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        elif (
+            isinstance(node, ast.Pass)
+            or isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+        ):
             pass  # a docstring does nothing
         elif isinstance(node, ast.Constant):
             self.tokens.append(f"{type(node.value).__name__} {node.value!r}")
@@ -583,14 +728,26 @@ class _Body:
         self.tokens.append(f"({type(node).__name__}")
         if isinstance(node, ast.Attribute):
             self.mentions.add(node.attr)
-            if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "super":
+            if (
+                isinstance(node.value, ast.Call)
+                and ast.unparse(node.value.func) == "super"
+            ):
                 self.inherits.add(node.attr)
         if isinstance(node, _SCOPES):
             for name in _OUTER:
-                self._add(getattr(node, name, None) or getattr(getattr(node, "args", None), name, []), local)
+                self._add(
+                    getattr(node, name, None)
+                    or getattr(getattr(node, "args", None), name, []),
+                    local,
+                )
             local = local | _bound(node)
         for name, value in ast.iter_fields(node):
-            if name not in _SILENT and name not in _OUTER and value is not None and value != []:
+            if (
+                name not in _SILENT
+                and name not in _OUTER
+                and value is not None
+                and value != []
+            ):
                 self.tokens.append(f"{name}:")
                 self._add(value, local)
         self.tokens.append(")")
@@ -600,22 +757,31 @@ _body = lru_cache(maxsize=50_000)(_Body)
 
 # %% ../nbs/91_tables.ipynb #82c573bc
 def _imports(node, package):
-    "The names that an import binds: each with its module, and its name there (None: the module itself)."
+    """The names that an import binds: each with its module, and its name there
+    (None: the module itself)."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.partition(".")[0]
             yield alias.asname or name, (name, None)
     else:
-        module = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+        module = importlib.util.resolve_name(
+            "." * node.level + (node.module or ""), package
+        )
         for alias in node.names:
             yield alias.asname or alias.name, (module, alias.name)
 
 
 class _Source:
-    "The top level of a source text: what defines each name, and where it is imported from."
+    """The top level of a source text: what defines each name, and where it is
+    imported from."""
 
     def __init__(self, text, package):
-        self.package, self.defined, self.imported, self.starred = package, defaultdict(list), {}, []
+        self.package, self.defined, self.imported, self.starred = (
+            package,
+            defaultdict(list),
+            {},
+            [],
+        )
         self.statements = ast.parse(text).body
         for node in self.statements:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -630,16 +796,22 @@ class _Source:
                         else:
                             self.imported[name] = there
             if not isinstance(node, ast.Import | ast.ImportFrom):
-                for name in sorted(_bound(ast.Module([node], [])) | self._changed(node)):
+                for name in sorted(
+                    _bound(ast.Module([node], [])) | self._changed(node)
+                ):
                     self.defined[name].append(node)
 
     def _changed(self, statement):
-        "The names, defined before, whose value a statement changes: by an item, an attribute, a method."
+        """The names, defined before, whose value a statement changes: by an item, an
+        attribute, a method."""
         names = set()
         for node in ast.walk(statement):
             store = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
             if store or isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-                while inner := next((getattr(node, x) for x in ("value", "func") if hasattr(node, x)), None):
+                while inner := next(
+                    (getattr(node, x) for x in ("value", "func") if hasattr(node, x)),
+                    None,
+                ):
                     node = inner
                 if isinstance(node, ast.Name):
                     names.add(node.id)
@@ -656,22 +828,27 @@ class _Source:
 _source = lru_cache(maxsize=500)(_Source)
 
 # %% ../nbs/91_tables.ipynb #fc999fb6
-# Names by which scikit-learn and Python's own classes call a class of ours, though our code never mentions them.
+# Names by which scikit-learn and Python's own classes call a class of ours, though our
+# code never mentions them.
 _PROTOCOL = set(
-    "fit partial_fit fit_transform transform predict predict_proba decision_function score split get_n_splits"
-    " get_params set_params _iter_test_indices _iter_test_masks _validate_params _parameter_constraints".split()
+    "fit partial_fit fit_transform transform predict predict_proba "
+    "decision_function score split get_n_splits"
+    " get_params set_params _iter_test_indices _iter_test_masks _validate_params "
+    "_parameter_constraints".split()
 )
 
 
 class _Place(NamedTuple):
-    "Where a name leads: a definition of ours, or (without a name) a module or something that others wrote."
+    """Where a name leads: a definition of ours, or (without a name) a module or
+    something that others wrote."""
 
     module: str
     name: str | None
 
 
 class _Program:
-    "Modules of ours, read when a name leads there: `read(module)` gives source and package, or None if there is none."
+    """Modules of ours, read when a name leads there: `read(module)` gives source and
+    package, or None if there is none."""
 
     def __init__(self, packages, read):
         self._packages, self._read, self._sources, self.live = packages, read, {}, {}
@@ -686,12 +863,17 @@ class _Program:
         return self._sources[module]
 
     def add_cell(self, file, namespace):
-        "A cell of a notebook: source without a module. What it does not define itself is in a live namespace."
+        """A cell of a notebook: source without a module. What it does not define
+        itself is in a live namespace."""
         lines = linecache.getlines(file, namespace)
-        self._sources[file], self.live[file] = _source("".join(lines), "") if lines else None, namespace
+        self._sources[file], self.live[file] = (
+            _source("".join(lines), "") if lines else None,
+            namespace,
+        )
 
     def find(self, names, module, imported):
-        "The place to which a dotted name leads (None for a builtin), and the attributes that are left of it."
+        """The place to which a dotted name leads (None for a builtin), and the
+        attributes that are left of it."""
         place, rest = self._find(names[0], module, imported), names[1:]
         while place and place.name is None and rest:
             place, rest = self._member(place.module, rest[0]), rest[1:]
@@ -705,7 +887,9 @@ class _Program:
             return _Place(module, name)
         if name in source.imported:
             return self._member(*source.imported[name])
-        starred = (self._find(name, star) for star in source.starred if self.source(star))
+        starred = (
+            self._find(name, star) for star in source.starred if self.source(star)
+        )
         return next(filter(None, starred), None)
 
     def _member(self, module, name):
@@ -715,26 +899,36 @@ class _Program:
             return place
         whole = f"{module}.{name}"
         if self.source(module) and self.ours(whole) and not self.source(whole):
-            raise TableError(f"the fingerprint of the code does not find {whole}: it is made when the module is loaded")
+            raise TableError(
+                f"the fingerprint of the code does not find {whole}: it is made "
+                f"when the module is loaded"
+            )
         return _Place(whole, None)
 
 # %% ../nbs/91_tables.ipynb #85b92a3c
 # Methods that scikit-learn calls by name, even where our own code never does.
 _CALLED = set(
-    "fit partial_fit fit_transform transform predict predict_proba decision_function score split get_n_splits"
-    " get_params set_params _iter_test_indices _iter_test_masks _validate_params _parameter_constraints".split()
+    "fit partial_fit fit_transform transform predict predict_proba "
+    "decision_function score split get_n_splits"
+    " get_params set_params _iter_test_indices _iter_test_masks _validate_params "
+    "_parameter_constraints".split()
 )
 
 
 class _Walk:
     """One way from an object through all the code that it uses, written down as tokens.
 
-    A definition is numbered when it is first met. Of a class, only those methods are visited whose names are known
-    to be mentioned somewhere; `mentions` and `inherits` are what the walk before has seen.
+    A definition is numbered when it is first met. Of a class, only those methods are
+    visited whose names are known to be mentioned somewhere; `mentions` and `inherits`
+    are what the walk before has seen.
     """
 
     def __init__(self, program, mentions=frozenset(), inherits=frozenset()):
-        self.program, self.known_mentions, self.known_inherits = program, mentions, inherits
+        self.program, self.known_mentions, self.known_inherits = (
+            program,
+            mentions,
+            inherits,
+        )
         self.mentions, self.inherits = set(), set()
         self.tokens, self.places, self.numbers, self._types = [], [], {}, {}
 
@@ -758,10 +952,18 @@ class _Walk:
         self.tokens.append(f"#{self.numbers[place]}")
 
     def _body(self, node, module):
-        body, source, live = _body(node), self.program.source(module), self.program.live.get(module, {})
+        body, source, live = (
+            _body(node),
+            self.program.source(module),
+            self.program.live.get(module, {}),
+        )
         self.mentions |= body.mentions
         self.inherits |= body.inherits
-        imported = {name: there for inner in body.imports for name, there in _imports(inner, source.package)}
+        imported = {
+            name: there
+            for inner in body.imports
+            for name, there in _imports(inner, source.package)
+        }
         for token in body.tokens:
             if isinstance(token, str):
                 self.tokens.append(token)
@@ -771,7 +973,9 @@ class _Walk:
                 self.value(live[token[0]])
             elif place is None:
                 self.tokens.append(token[0])
-                self.mentions.add(token[0])  # a builtin, or a name in the body of a class
+                self.mentions.add(
+                    token[0]
+                )  # a builtin, or a name in the body of a class
             elif place.name is None:
                 self.tokens.append(place.module)
             else:
@@ -780,7 +984,8 @@ class _Walk:
             self.mentions.update(rest)
 
     def _class(self, place):
-        "A class with all that it inherits from others of ours, as if it were written in one piece."
+        """A class with all that it inherits from others of ours, as if it were
+        written in one piece."""
         bases = [base.place for base in self._type(place).__mro__[:-1]]
         ours = [base for base in bases if base.name]
         self.tokens += [base.module for base in bases if not base.name]
@@ -790,8 +995,14 @@ class _Walk:
             for part in [*node.decorator_list, *node.keywords]:
                 self._body(part, base.module)
             here = defaultdict(list)
-            for part in (part for part in node.body if not isinstance(part, ast.AnnAssign)):
-                for name in [part.name] if isinstance(part, ast.FunctionDef) else _bound(ast.Module([part], [])):
+            for part in (
+                part for part in node.body if not isinstance(part, ast.AnnAssign)
+            ):
+                for name in (
+                    [part.name]
+                    if isinstance(part, ast.FunctionDef)
+                    else _bound(ast.Module([part], []))
+                ):
                     here[name].append((part, base.module))
             for name, parts in here.items():
                 members[name].append(parts)
@@ -802,7 +1013,9 @@ class _Walk:
         for name, versions in sorted(members.items()):
             if self._visited(name, len(ours) < len(bases)):
                 self.tokens.append(f"member {name}")
-                for part, module in itertools.chain(*versions[: None if name in self.known_inherits else 1]):
+                for part, module in itertools.chain(
+                    *versions[: None if name in self.known_inherits else 1]
+                ):
                     self._body(part, module)
 
     def _visited(self, name, called):
@@ -810,10 +1023,15 @@ class _Walk:
         return special or name in self.known_mentions or (called and name in _CALLED)
 
     def _node(self, place):
-        return [n for n in self.program.source(place.module).defined[place.name] if isinstance(n, ast.ClassDef)][-1]
+        return [
+            n
+            for n in self.program.source(place.module).defined[place.name]
+            if isinstance(n, ast.ClassDef)
+        ][-1]
 
     def _type(self, place):
-        "A type with the same bases as a class of ours, so that Python puts them in order."
+        """A type with the same bases as a class of ours, so that Python puts them in
+        order."""
         if place not in self._types:
             bases = []
             for node in self._node(place).bases if place.name else ():
@@ -826,7 +1044,11 @@ class _Walk:
 
     def value(self, value):
         "A live object: what it is, and the code behind it."
-        value = inspect.unwrap(getattr(value, "py_func", value)) if callable(value) else value
+        value = (
+            inspect.unwrap(getattr(value, "py_func", value))
+            if callable(value)
+            else value
+        )
         if isinstance(value, _Place):
             self._refer(value)
         elif isinstance(value, types.ModuleType):
@@ -834,11 +1056,17 @@ class _Walk:
         elif inspect.isfunction(value):
             met = len(self.places)
             self._defined(value, value.__code__, value.__globals__)
-            for cell in value.__closure__ or () if len(self.places) > met else ():  # once
+            for cell in (
+                value.__closure__ or () if len(self.places) > met else ()
+            ):  # once
                 self.value(cell.cell_contents)
         elif inspect.isclass(value):
             method = next(filter(inspect.isfunction, vars(value).values()), None)
-            self._defined(value, getattr(method, "__code__", None), getattr(method, "__globals__", {}))
+            self._defined(
+                value,
+                getattr(method, "__code__", None),
+                getattr(method, "__globals__", {}),
+            )
         elif isinstance(value, functools.partial):
             self.value(["partial", value.func, value.args, value.keywords])
         elif isinstance(value, dict):
@@ -863,13 +1091,23 @@ class _Walk:
         if not self.program.ours(module):
             self.tokens.append(f"{module}.{name}")
             return
-        if code and code.co_filename != getattr(sys.modules.get(module), "__file__", None):
+        if code and code.co_filename != getattr(
+            sys.modules.get(module), "__file__", None
+        ):
             module = code.co_filename
             self.program.add_cell(module, namespace)
         source = self.program.source(module)
         if source is None:
-            raise TableError(f"the source of {name} cannot be read: define it in a module or in a notebook")
-        self._refer(_Place(module, name if name in source.defined else source.at(code.co_firstlineno)))
+            raise TableError(
+                f"the source of {name} cannot be read: define it in a module or in "
+                f"a notebook"
+            )
+        self._refer(
+            _Place(
+                module,
+                name if name in source.defined else source.at(code.co_firstlineno),
+            )
+        )
 
 # %% ../nbs/91_tables.ipynb #36fc8d81
 def _read_module(module):
@@ -884,10 +1122,17 @@ def _read_module(module):
 
 
 def _fingerprint(program, value):
-    "Walk until no walk meets a name that the one before did not know, and hash what the last one wrote."
+    """Walk until no walk meets a name that the one before did not know, and hash
+    what the last one wrote."""
     walk = _Walk(program).run(value)
-    while not (walk.mentions <= walk.known_mentions and walk.inherits <= walk.known_inherits):
-        walk = _Walk(program, walk.mentions | walk.known_mentions, walk.inherits | walk.known_inherits).run(value)
+    while not (
+        walk.mentions <= walk.known_mentions and walk.inherits <= walk.known_inherits
+    ):
+        walk = _Walk(
+            program,
+            walk.mentions | walk.known_mentions,
+            walk.inherits | walk.known_inherits,
+        ).run(value)
     return hashlib.sha256("\n".join(walk.tokens).encode()).hexdigest()[:16]
 
 
@@ -897,15 +1142,18 @@ def code_fingerprint(function):
     Parameters
     ----------
     function : callable
-        The ``compute`` of a table: a function at the top level of a module, or a ``functools.partial`` of one.
+        The ``compute`` of a table: a function at the top level of a module, or a
+        ``functools.partial`` of one.
 
     Returns
     -------
     str
-        Sixteen hexadecimal digits, over the bodies of the functions, methods and constants that the function uses,
-        directly or through others, as far as they belong to okbook or to the function's own package. Docstrings,
-        comments, layout, annotations, and the names and places of functions, classes and constants do not count;
-        nor does what is chosen at run time by a name that is put together from parts.
+        Sixteen hexadecimal digits, over the bodies of the functions, methods and
+        constants that the function uses, directly or through others, as far as they
+        belong to okbook or to the function's own package. Docstrings, comments, layout,
+        annotations, and the names and places of functions, classes and constants do not
+        count; nor does what is chosen at run time by a name that is put together from
+        parts.
 
     Examples
     --------
@@ -933,18 +1181,26 @@ def _circumstances():
     packages = ("okbook", "numpy", "scipy", "scikit-learn", "numba", "joblib")
     model = platform.machine()
     if os.path.exists("/proc/cpuinfo"):
-        named = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+        named = [
+            line
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ]
         model = named[0].partition(":")[2].strip() if named else model
-    versions = {"python": platform.python_version()} | {name: version(name) for name in packages}
+    versions = {"python": platform.python_version()} | {
+        name: version(name) for name in packages
+    }
     return {"versions": versions, "machine": {"cpus": os.cpu_count(), "model": model}}
 
 # %% ../nbs/91_tables.ipynb #4373b67b
 class TableMixed(TableError):
-    """Stored cells come from another seed, other data or other code than the run that would join them."""
+    """Stored cells come from another seed, other data or other code than the run
+    that would join them."""
 
 
 def _codes(record):
-    "The code of which the stored cells are, run by run: where it was stamped, the code to which it was."
+    """The code of which the stored cells are, run by run: where it was stamped, the
+    code to which it was."""
     codes = [run["code"] for run in record["runs"]]
     for stamp in record.get("stamps", []):
         codes = [stamp["to"] if code in stamp["from"] else code for code in codes]
@@ -952,13 +1208,26 @@ def _codes(record):
 
 
 def _refuse_mixture(folder, record, identity, but=()):
-    "Raise unless all stored cells come from runs of this identity, except for what `but` names."
-    there = [run | {"code": code} for run, code in zip(record["runs"], _codes(record), strict=True)]
-    differ = sorted({what for run in there for what in identity if what not in but and run[what] != identity[what]})
+    """Raise unless all stored cells come from runs of this identity, except for what
+    `but` names."""
+    there = [
+        run | {"code": code}
+        for run, code in zip(record["runs"], _codes(record), strict=True)
+    ]
+    differ = sorted(
+        {
+            what
+            for run in there
+            for what in identity
+            if what not in but and run[what] != identity[what]
+        }
+    )
     if differ:
         raise TableMixed(
-            f"the cells stored in {folder} differ from this run in their {', '.join(differ)}. "
-            "Start afresh (--fresh, fresh=True: stored cells are dropped) or keep them knowingly (--force, force=True)"
+            f"the cells stored in {folder} differ from this run in their "
+            f"{', '.join(differ)}. "
+            "Start afresh (--fresh, fresh=True: stored cells are dropped) or keep "
+            "them knowingly (--force, force=True)"
         )
 
 # %% ../nbs/91_tables.ipynb #4a5297b6
@@ -971,29 +1240,51 @@ def _workers(table, n_jobs, backend, scheduler):
             options["client"] = stack.enter_context(_cluster(table, scheduler))
             backend, n_jobs = "dask", -1
         if backend is not None:
-            stack.enter_context(joblib.parallel_config(backend, n_jobs=n_jobs, **options))
+            stack.enter_context(
+                joblib.parallel_config(backend, n_jobs=n_jobs, **options)
+            )
         stack.enter_context(threadpool_limits(1))
-        yield joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+        yield joblib.Parallel(
+            n_jobs=n_jobs, batch_size=1, return_as="generator_unordered"
+        )
 
 # %% ../nbs/91_tables.ipynb #83c7835b
 @contextlib.contextmanager
 def _cluster(table, scheduler):
-    "A client of the Dask cluster at an address, or of the current one, whose workers have the code of the table."
+    """A client of the Dask cluster at an address, or of the current one, whose
+    workers have the code of the table."""
     try:
         from distributed import Client, get_client
     except ImportError:
-        raise TableError("the backend 'dask' needs distributed: pip install 'okbook[dask]'") from None
+        raise TableError(
+            "the backend 'dask' needs distributed: pip install 'okbook[dask]'"
+        ) from None
     here = code_fingerprint(table.compute)
     with contextlib.ExitStack() as stack:
         try:
-            client = stack.enter_context(Client(scheduler, set_as_default=False)) if scheduler else get_client()
+            client = (
+                stack.enter_context(Client(scheduler, set_as_default=False))
+                if scheduler
+                else get_client()
+            )
         except (OSError, ValueError) as error:
-            raise TableError(f"no Dask scheduler at {scheduler or 'hand (give its address)'}: {error}") from error
-        for worker, there in client.run(code_fingerprint, table.compute, on_error="return").items():
+            raise TableError(
+                f"no Dask scheduler at {scheduler or 'hand (give its address)'}: "
+                f"{error}"
+            ) from error
+        for worker, there in client.run(
+            code_fingerprint, table.compute, on_error="return"
+        ).items():
             if isinstance(there, Exception):
-                raise TableError(f"the Dask worker {worker} cannot import the lab of table {table.id!r}: {there}")
+                raise TableError(
+                    f"the Dask worker {worker} cannot import the lab of table "
+                    f"{table.id!r}: {there}"
+                )
             if there != here:
-                raise TableMixed(f"the Dask worker {worker} has code {there} for table {table.id!r}, here it is {here}")
+                raise TableMixed(
+                    f"the Dask worker {worker} has code {there} for table "
+                    f"{table.id!r}, here it is {here}"
+                )
         yield client
 
 # %% ../nbs/91_tables.ipynb #f1013c6d
@@ -1026,7 +1317,9 @@ def _recording(folder, table, entry):
             entry["cells"] += 1
             commit()
 
-        stream.truncate(sum(len(line) + 1 for line in [_line(HEADER), *lines]) if lines else 0)
+        stream.truncate(
+            sum(len(line) + 1 for line in [_line(HEADER), *lines]) if lines else 0
+        )
         if not lines:
             append(_line(HEADER))
         try:
@@ -1037,24 +1330,42 @@ def _recording(folder, table, entry):
 
 
 def _tidy(folder, table, drop=frozenset()):
-    "Put the lines of `ours.csv` into the order of the table, and close the record; or drop cells, and leave it open."
+    """Put the lines of `ours.csv` into the order of the table, and close the record;
+    or drop cells, and leave it open."""
     record, lines = _read_lines(folder)
     rank = {key: i for i, key in enumerate(table.keys())}
     keys = list(_parse(folder / "ours.csv", lines))
     order = sorted(range(len(lines)), key=lambda i: (keys[i] in drop, rank[keys[i]]))
     lines = [lines[i] for i in order]
     record |= {"open": True, "ours": str(_digest(lines))}
-    _replace(folder / "run.json", _pack(record))  # vouches for either order, as long as it is open
-    _replace(folder / "ours.csv", b"".join(line + b"\n" for line in [_line(HEADER), *lines]))
+    _replace(
+        folder / "run.json", _pack(record)
+    )  # vouches for either order, as long as it is open
+    _replace(
+        folder / "ours.csv", b"".join(line + b"\n" for line in [_line(HEADER), *lines])
+    )
     kept = [lines[i] for i in range(len(lines)) if keys[order[i]] not in drop]
-    _replace(folder / "run.json", _pack(record | {"open": bool(drop), "ours": str(_digest(kept))}))
+    _replace(
+        folder / "run.json",
+        _pack(record | {"open": bool(drop), "ours": str(_digest(kept))}),
+    )
 
 # %% ../nbs/91_tables.ipynb #a545d80b
-def run(table, folder=None, n_jobs=1, backend=None, scheduler=None, progress=True, keys=None, fresh=False, force=False):
+def run(
+    table,
+    folder=None,
+    n_jobs=1,
+    backend=None,
+    scheduler=None,
+    progress=True,
+    keys=None,
+    fresh=False,
+    force=False,
+):
     """Compute the missing cells of a table.
 
-    Each finished cell is on the disk before the next one is taken, so that a run may be killed at any moment
-    and started again. When no cell is missing, nothing is written.
+    Each finished cell is on the disk before the next one is taken, so that a run may be
+    killed at any moment and started again. When no cell is missing, nothing is written.
 
     Parameters
     ----------
@@ -1075,7 +1386,8 @@ def run(table, folder=None, n_jobs=1, backend=None, scheduler=None, progress=Tru
     fresh : bool, default=False
         Drop what is stored: all of it, or the cells of ``keys``.
     force : bool, default=False
-        Add to stored cells even if they come from another seed, other data or other code.
+        Add to stored cells even if they come from another seed, other data or other
+        code.
 
     Returns
     -------
@@ -1113,7 +1425,11 @@ def run(table, folder=None, n_jobs=1, backend=None, scheduler=None, progress=Tru
         record, cells = _stored(table, folder)
         if cells and not force:
             _refuse_mixture(folder, record, identity)
-        return cells, [key for key in wanted if key not in cells], record is not None and record["open"]
+        return (
+            cells,
+            [key for key in wanted if key not in cells],
+            record is not None and record["open"],
+        )
 
     if not fresh:
         stored, todo, is_open = look()
@@ -1130,7 +1446,12 @@ def run(table, folder=None, n_jobs=1, backend=None, scheduler=None, progress=Tru
             workers = _workers(table, n_jobs, backend, scheduler)
             with workers as parallel, _recording(folder, table, entry) as store:
                 results = parallel(joblib.delayed(_compute)(table, key) for key in todo)
-                bar = dict(desc=table.id, unit="cell", initial=len(stored), total=len(stored) + len(todo))
+                bar = dict(
+                    desc=table.id,
+                    unit="cell",
+                    initial=len(stored),
+                    total=len(stored) + len(todo),
+                )
                 for key, value, seconds in tqdm(results, **bar, disable=not progress):
                     store(key, value, seconds)
         if todo or (stored and is_open):
@@ -1139,14 +1460,21 @@ def run(table, folder=None, n_jobs=1, backend=None, scheduler=None, progress=Tru
 
 # %% ../nbs/91_tables.ipynb #0532ff5a
 def _stored(table, folder, unstamped=False, printed=True):
-    "The record and the cells of a table; a TableDamaged if they, or the printed values, are not those of the table."
+    """The record and the cells of a table; a TableDamaged if they, or the printed
+    values, are not those of the table."""
     record, cells = _read_cells(folder, unstamped)
     if record is not None and record["table"] != table.id:
-        raise TableDamaged(f"{Path(folder) / 'run.json'}: this is table {record['table']!r}, not {table.id!r}")
+        raise TableDamaged(
+            f"{Path(folder) / 'run.json'}: this is table {record['table']!r}, not "
+            f"{table.id!r}"
+        )
     keys = set(table.keys())
     for number, key in enumerate(cells, start=2):
         if key not in keys:
-            raise TableDamaged(f"{Path(folder) / 'ours.csv'}, line {number}: table {table.id!r} has no cell ({key})")
+            raise TableDamaged(
+                f"{Path(folder) / 'ours.csv'}, line {number}: table {table.id!r} "
+                f"has no cell ({key})"
+            )
     if printed and (record is None or "paper" in record):
         read_paper(folder)
     else:
@@ -1165,7 +1493,8 @@ def table_folder(table_id):
     Returns
     -------
     pathlib.Path
-        ``tables/<id>`` here or in the nearest folder above that has it; here, when none has.
+        ``tables/<id>`` here or in the nearest folder above that has it; here, when none
+        has.
 
     Examples
     --------
@@ -1189,7 +1518,13 @@ def _mark(difference, sd, done, repeats):
     if math.isnan(sd):
         return "no sd printed"
     distance = abs(difference)
-    return "inside 1 sd" if distance <= sd else "inside 2 sd" if distance <= 2 * sd else "outside"
+    return (
+        "inside 1 sd"
+        if distance <= sd
+        else "inside 2 sd"
+        if distance <= 2 * sd
+        else "outside"
+    )
 
 # %% ../nbs/91_tables.ipynb #e2e970b9
 def compare(table, folder=None):
@@ -1205,8 +1540,9 @@ def compare(table, folder=None):
     Returns
     -------
     pandas.DataFrame
-        Columns row, column, paper, paper_sd, ours, ours_sd (denominator n - 1), difference, mark; one line a cell
-        of the table, and of the source. What is missing is nan.
+        Columns row, column, paper, paper_sd, ours, ours_sd (denominator n - 1),
+        difference, mark; one line a cell of the table, and of the source. What is
+        missing is nan.
 
     Raises
     ------
@@ -1233,8 +1569,19 @@ def compare(table, folder=None):
         printed, sd = paper.get((row, column), (math.nan, math.nan))
         difference = values.mean() - printed
         mark = _mark(difference, sd, len(values), repeats[row, column])
-        lines.append((row, column, printed, sd, values.mean(), values.std(), difference, mark))
-    names = ["row", "column", "paper", "paper_sd", "ours", "ours_sd", "difference", "mark"]
+        lines.append(
+            (row, column, printed, sd, values.mean(), values.std(), difference, mark)
+        )
+    names = [
+        "row",
+        "column",
+        "paper",
+        "paper_sd",
+        "ours",
+        "ours_sd",
+        "difference",
+        "mark",
+    ]
     return pd.DataFrame(lines, columns=names)
 
 # %% ../nbs/91_tables.ipynb #0d3a558e
@@ -1266,14 +1613,35 @@ def to_markdown(comparison, digits=4):
     def number(value, sd=math.nan, sign=""):
         if math.isnan(value):
             return "–"
-        return f"{value:{sign}z.{digits}f}" + ("" if math.isnan(sd) else f" ± {sd:.{digits}f}")
+        return f"{value:{sign}z.{digits}f}" + (
+            "" if math.isnan(sd) else f" ± {sd:.{digits}f}"
+        )
 
     lines = ["| | | paper | ours | difference | |", "|:--|:--|--:|--:|--:|:--|"]
     above = None
-    for row, column, paper, paper_sd, ours, ours_sd, difference, mark in comparison.itertuples(index=False):
+    for (
+        row,
+        column,
+        paper,
+        paper_sd,
+        ours,
+        ours_sd,
+        difference,
+        mark,
+    ) in comparison.itertuples(index=False):
         name = "" if row == above else row.replace("|", r"\|")
-        cells = [name, column, number(paper, paper_sd), number(ours, ours_sd), number(difference, sign="+")]
-        lines.append("| " + " | ".join([*cells, f"**{mark}**" if mark == "outside" else mark]) + " |")
+        cells = [
+            name,
+            column,
+            number(paper, paper_sd),
+            number(ours, ours_sd),
+            number(difference, sign="+"),
+        ]
+        lines.append(
+            "| "
+            + " | ".join([*cells, f"**{mark}**" if mark == "outside" else mark])
+            + " |"
+        )
         above = row
     return "\n".join(lines)
 
@@ -1308,22 +1676,45 @@ def show(table, folder=None):
     folder = table_folder(table.id) if folder is None else Path(folder)
     record, stored = _stored(table, folder)
     done = sum(key in stored for key in table.keys())
-    lines = [f"{done} of {len(table.keys())} cells are stored. Its slice is checked to a relative {table.rtol:g}."]
+    lines = [
+        f"{done} of {len(table.keys())} cells are stored. Its slice is checked to a "
+        f"relative {table.rtol:g}."
+    ]
     for entry in record["runs"] if record else []:
-        data = ", ".join(f"{name} {part} {mark}" for name, of in entry["datasets"].items() for part, mark in of.items())
-        seconds = "unfinished" if entry["seconds"] is None else f"{entry['cells']} cells in {entry['seconds']:.0f} s"
-        lines.append(f"Run: {seconds} on {_where(entry)}; seed {entry['seed']}; data: {data or 'none'}.")
+        data = ", ".join(
+            f"{name} {part} {mark}"
+            for name, of in entry["datasets"].items()
+            for part, mark in of.items()
+        )
+        seconds = (
+            "unfinished"
+            if entry["seconds"] is None
+            else f"{entry['cells']} cells in {entry['seconds']:.0f} s"
+        )
+        lines.append(
+            f"Run: {seconds} on {_where(entry)}; seed {entry['seed']}; data: "
+            f"{data or 'none'}."
+        )
     for entry in record["stamps"] if record else []:
-        before = f"code {', '.join(entry['from'])}" if entry["from"] else "the same code"
+        before = (
+            f"code {', '.join(entry['from'])}" if entry["from"] else "the same code"
+        )
         checked = f"{entry['cells']} cells computed again on {_where(entry)}"
-        lines.append(f"Stamped {entry['time']}: from {before} to {entry['to']}, {checked}.")
+        lines.append(
+            f"Stamped {entry['time']}: from {before} to {entry['to']}, {checked}."
+        )
     return "\n\n".join([to_markdown(compare(table, folder), table.digits), *lines])
 
 
 def _where(entry):
     "The machine and the versions of a run or a stamp, in words."
-    versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
-    return f"{entry['machine']['cpus']} processors ({entry['machine']['model']}); {versions}"
+    versions = ", ".join(
+        f"{name} {number}" for name, number in entry["versions"].items()
+    )
+    return (
+        f"{entry['machine']['cpus']} processors ({entry['machine']['model']}); "
+        f"{versions}"
+    )
 
 # %% ../nbs/91_tables.ipynb #6ff79432
 class SliceMismatch(TableError):
@@ -1331,13 +1722,19 @@ class SliceMismatch(TableError):
 
 
 def _compute_again(table, folder, stored, keys, n_jobs=1, progress=False):
-    "Compute cells again; a SliceMismatch if one differs from the stored one, or is not stored, or there is none."
+    """Compute cells again; a SliceMismatch if one differs from the stored one, or is
+    not stored, or there is none."""
     for key in keys:
         if key not in stored:
-            raise SliceMismatch(f"table {table.id!r}: cell ({key}) of its slice is not stored in {folder}")
+            raise SliceMismatch(
+                f"table {table.id!r}: cell ({key}) of its slice is not stored in "
+                f"{folder}"
+            )
     with _workers(table, n_jobs, None, None) as parallel:
         results = parallel(joblib.delayed(_compute)(table, key) for key in keys)
-        bar = tqdm(results, desc=table.id, unit="cell", total=len(keys), disable=not progress)
+        bar = tqdm(
+            results, desc=table.id, unit="cell", total=len(keys), disable=not progress
+        )
         again = {key: value for key, value, _ in bar}
     pairs = {key: (stored[key][0], again[key]) for key in keys}
     wrong = [
@@ -1346,7 +1743,9 @@ def _compute_again(table, folder, stored, keys, n_jobs=1, progress=False):
         if not math.isclose(was, now, rel_tol=table.rtol)
     ]
     if wrong or not pairs:
-        raise SliceMismatch(f"table {table.id!r}: " + ("; ".join(wrong) or "it names no slice to check"))
+        raise SliceMismatch(
+            f"table {table.id!r}: " + ("; ".join(wrong) or "it names no slice to check")
+        )
     return pairs
 
 
@@ -1368,7 +1767,8 @@ def check_slice(table, folder=None):
     Raises
     ------
     SliceMismatch
-        If a cell differs by more than the ``rtol`` of the table, or is not stored, or the slice is empty.
+        If a cell differs by more than the ``rtol`` of the table, or is not stored, or
+        the slice is empty.
     TableDamaged
         If a file is not what was written.
 
@@ -1385,7 +1785,9 @@ def check_slice(table, folder=None):
     [True]
     """
     folder = table_folder(table.id) if folder is None else Path(folder)
-    return _compute_again(table, folder, _stored(table, folder)[1], _known(table, table.slice))
+    return _compute_again(
+        table, folder, _stored(table, folder)[1], _known(table, table.slice)
+    )
 
 # %% ../nbs/91_tables.ipynb #7f64805f
 class TableStale(TableError):
@@ -1429,14 +1831,19 @@ def check_code(table, folder=None):
     now = code_fingerprint(table.compute)
     if record and (stale := set(_codes(record)) - {now}):
         raise TableStale(
-            f"table {table.id!r} was computed by code {', '.join(sorted(stale))}, and the code is {now} now: "
-            f"run it again (okbook tables run {table.id} --fresh), or stamp it (okbook tables stamp {table.id})"
+            f"table {table.id!r} was computed by code {', '.join(sorted(stale))}, "
+            f"and the code is {now} now: "
+            f"run it again (okbook tables run {table.id} --fresh), or stamp it "
+            f"(okbook tables stamp {table.id})"
         )
     return now
 
 # %% ../nbs/91_tables.ipynb #dbbb032e
-def stamp(table, folder=None, sample=0, keys=(), seed=0, n_jobs=1, paper=False, progress=True):
-    """Record that the stored cells are those of the code as it is now, after computing some of them again.
+def stamp(
+    table, folder=None, sample=0, keys=(), seed=0, n_jobs=1, paper=False, progress=True
+):
+    """Record that the stored cells are those of the code as it is now, after computing
+    some of them again.
 
     Parameters
     ----------
@@ -1460,12 +1867,14 @@ def stamp(table, folder=None, sample=0, keys=(), seed=0, n_jobs=1, paper=False, 
     Returns
     -------
     dict of Key to (stored, recomputed)
-        The values that were compared. Empty if the code is the one recorded, and no cells were asked for.
+        The values that were compared. Empty if the code is the one recorded, and no
+        cells were asked for.
 
     Raises
     ------
     SliceMismatch
-        If a cell differs by more than the ``rtol`` of the table, or is not stored, or the slice is empty.
+        If a cell differs by more than the ``rtol`` of the table, or is not stored, or
+        the slice is empty.
     TableMixed
         If the stored cells come from another seed or other data.
     TableDamaged
@@ -1497,20 +1906,38 @@ def stamp(table, folder=None, sample=0, keys=(), seed=0, n_jobs=1, paper=False, 
         before, stored = _stored(table, folder, unstamped=True, printed=not paper)
         _refuse_mixture(folder, before, identity, but=["code"])
         if "ours" not in before:
-            record = _new_record(folder, table, _read_lines(folder, unstamped=True)[1], before["runs"], is_open=False)
+            record = _new_record(
+                folder,
+                table,
+                _read_lines(folder, unstamped=True)[1],
+                before["runs"],
+                is_open=False,
+            )
         else:
-            record = before | ({"paper": str(_digest(_paper_lines(folder)))} if paper else {})
+            record = before | (
+                {"paper": str(_digest(_paper_lines(folder)))} if paper else {}
+            )
         old = sorted(set(_codes(record)) - {identity["code"]})
         changed = old or record != before
         if not (changed or sample or keys):
             return {}
         drawn = random.Random(seed).sample(sorted(stored), min(sample, len(stored)))
-        chosen = list(dict.fromkeys([*_known(table, table.slice), *drawn, *_known(table, keys)]))
+        chosen = list(
+            dict.fromkeys([*_known(table, table.slice), *drawn, *_known(table, keys)])
+        )
         pairs = _compute_again(table, folder, stored, chosen, n_jobs, progress)
         if changed:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            entry = {"from": old, "to": identity["code"], "time": now, "cells": len(pairs)} | _circumstances()
-            _replace(folder / "run.json", _pack(record | {"stamps": [*record["stamps"], entry]}))
+            entry = {
+                "from": old,
+                "to": identity["code"],
+                "time": now,
+                "cells": len(pairs),
+            } | _circumstances()
+            _replace(
+                folder / "run.json",
+                _pack(record | {"stamps": [*record["stamps"], entry]}),
+            )
     return pairs
 
 # %% ../nbs/91_tables.ipynb #702374c5
@@ -1537,7 +1964,9 @@ def find_tables():
     found = {}
     for module in pkgutil.iter_modules(labs.__path__, "okbook.labs."):
         lab = importlib.import_module(module.name)
-        for table in getattr(lab, "TABLES", None) or filter(None, [getattr(lab, "TABLE", None)]):
+        for table in getattr(lab, "TABLES", None) or filter(
+            None, [getattr(lab, "TABLE", None)]
+        ):
             if table.id in found:
                 raise TableError(f"two labs have a table {table.id!r}")
             found[table.id] = table
@@ -1573,5 +2002,8 @@ def find(table_id):
     """
     tables = find_tables()
     if table_id not in tables:
-        raise TableUnknown(f"unknown table {table_id!r}: the labs have {', '.join(sorted(tables)) or 'none'}")
+        raise TableUnknown(
+            f"unknown table {table_id!r}: the labs have "
+            f"{', '.join(sorted(tables)) or 'none'}"
+        )
     return tables[table_id]

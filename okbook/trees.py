@@ -64,7 +64,9 @@ def gram_variance(K, sample_weight=None):
     0.5
     """
     K = np.asarray(K, dtype=float)
-    share = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, float)
+    share = (
+        np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, float)
+    )
     share = share / share.sum()
     return float(share @ np.diag(K) - share @ K @ share)
 
@@ -95,7 +97,9 @@ def split_score(K, left, sample_weight=None):
     0.5
     """
     K, left = np.asarray(K, dtype=float), np.asarray(left, dtype=bool)
-    weight = np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, float)
+    weight = (
+        np.ones(len(K)) if sample_weight is None else np.asarray(sample_weight, float)
+    )
     score = gram_variance(K, weight)
     for side in (left, ~left):
         share = weight[side].sum() / weight.sum()
@@ -104,9 +108,11 @@ def split_score(K, left, sample_weight=None):
 
 # %% ../nbs/01_trees.ipynb #7d6d8634
 class Tree(NamedTuple):
-    """A grown tree, as flat arrays: nodes in depth-first order, the left child right after its parent.
+    """A grown tree, as flat arrays: nodes in depth-first order, the left child right
+    after its parent.
 
-    A node's training examples are the contiguous range ``samples[start:stop]``; memory is that of the nodes.
+    A node's training examples are the contiguous range ``samples[start:stop]``; memory
+    is that of the nodes.
 
     Parameters
     ----------
@@ -153,7 +159,9 @@ class Tree(NamedTuple):
     @property
     def weighted_n_node_samples(self):
         "Weight of the training examples of each node."
-        running = np.concatenate([[0.0], np.cumsum(self.weight[self.samples], dtype=float)])
+        running = np.concatenate(
+            [[0.0], np.cumsum(self.weight[self.samples], dtype=float)]
+        )
         return running[self.stop] - running[self.start]
 
 # %% ../nbs/01_trees.ipynb #55a77be1
@@ -164,14 +172,19 @@ def _leaves(X, children_right, feature, threshold):
     for i in range(X.shape[0]):
         node = 0
         while feature[node] >= 0:
-            node = node + 1 if X[i, feature[node]] <= threshold[node] else children_right[node]
+            node = (
+                node + 1
+                if X[i, feature[node]] <= threshold[node]
+                else children_right[node]
+            )
         leaf[i] = node
     return leaf
 
 # %% ../nbs/01_trees.ipynb #8ad5e504
 @njit(cache=True, nogil=True)
 def _node_ranges(nodes, start, stop, samples, weight):
-    "The training examples of each node of a list, with weights that sum to one: the three arrays of a CSR matrix."
+    """The training examples of each node of a list, with weights that sum to one:
+    the three arrays of a CSR matrix."""
     indptr = np.zeros(len(nodes) + 1, np.int64)
     for i in range(len(nodes)):
         indptr[i + 1] = indptr[i] + stop[nodes[i]] - start[nodes[i]]
@@ -187,24 +200,34 @@ def _node_ranges(nodes, start, stop, samples, weight):
 
 # %% ../nbs/01_trees.ipynb #7fb045b4
 def _writable_view(K):
-    "The same memory, in an array that numba does not type as read-only; nothing writes to it."
+    """The same memory, in an array that numba does not type as read-only; nothing
+    writes to it."""
     if K.flags.writeable and K.flags.c_contiguous:
         return K
     if not K.flags.c_contiguous:
         return np.ascontiguousarray(K)
     import ctypes
 
-    view = np.ctypeslib.as_array((ctypes.c_char * K.nbytes).from_address(K.ctypes.data)).view(K.dtype)
+    view = np.ctypeslib.as_array(
+        (ctypes.c_char * K.nbytes).from_address(K.ctypes.data)
+    ).view(K.dtype)
     return view.reshape(K.shape)
 
 
 def _gram_or_factor(kernel, outputs, gram):
-    "The outputs as the search reads them: `(gram, None)`, or `(None, phi)` where a factor of small rank is exact."
+    """The outputs as the search reads them: `(gram, None)`, or `(None, phi)` where a
+    factor of small rank is exact."""
     if isinstance(kernel, (LinearKernel, DiracKernel)):
         phi = kernel.features(outputs)
         if isinstance(kernel, LinearKernel):
-            phi = phi - phi.mean(axis=0)  # variance does not depend on the origin, rounding errors do
-        return (phi @ phi.T, None) if phi.shape[1] > phi.shape[0] else (None, np.ascontiguousarray(phi))
+            phi = phi - phi.mean(
+                axis=0
+            )  # variance does not depend on the origin, rounding errors do
+        return (
+            (phi @ phi.T, None)
+            if phi.shape[1] > phi.shape[0]
+            else (None, np.ascontiguousarray(phi))
+        )
     K = _writable_view(gram())
     if K.dtype == np.float64 and len(K) > 64:
         phi, _, rest = pivoted_cholesky(K, tol=1e-13, max_rank=min(len(K) // 8, 256))
@@ -221,24 +244,34 @@ class _Grower:
         self.rules = rules
         self.X = np.asfortranarray(X) if rules["best"] else np.ascontiguousarray(X)
         self.order = (
-            np.argsort(X, axis=0, kind="stable").T.astype(np.int32) if rules["best"] else np.empty((0, 0), np.int32)
+            np.argsort(X, axis=0, kind="stable").T.astype(np.int32)
+            if rules["best"]
+            else np.empty((0, 0), np.int32)
         )
         self.diagonal = (
-            self.gram.diagonal().astype(float) if self.phi is None else np.einsum("ij,ij->i", self.phi, self.phi)
+            self.gram.diagonal().astype(float)
+            if self.phi is None
+            else np.einsum("ij,ij->i", self.phi, self.phi)
         )
-        self.rows = self.gram.sum(axis=1, dtype=float) if self.phi is None else np.zeros(len(X))
+        self.rows = (
+            self.gram.sum(axis=1, dtype=float) if self.phi is None else np.zeros(len(X))
+        )
         self.blocks = {}
 
     def _block(self, weighted):
-        "Scratch memory of this thread, made once: to touch fresh memory takes longer than to fill it again."
+        """Scratch memory of this thread, made once: to touch fresh memory takes
+        longer than to fill it again."""
         if threading.get_ident() not in self.blocks:
             n, d = len(self.X), 0 if self.phi is None else self.phi.shape[1]
             size = 8 + (d * d * 4 // 3 if d else n * n // 3 + n * n * weighted)
-            self.blocks[threading.get_ident()] = np.empty(size, self.gram.dtype if self.phi is None else float)
+            self.blocks[threading.get_ident()] = np.empty(
+                size, self.gram.dtype if self.phi is None else float
+            )
         return self.blocks[threading.get_ident()]
 
     def grow(self, weight, seed):
-        "One tree, from one weight an example (None: all one) and the seed of its random stream."
+        """One tree, from one weight an example (None: all one) and the seed of its
+        random stream."""
         n, weighted = len(self.X), weight is not None
         w = weight if weighted else np.ones(n)
         samples = np.flatnonzero(w).astype(np.int32)
@@ -248,19 +281,56 @@ class _Grower:
             else self.order.copy()
         )
         none = np.empty((0, 0))
-        gram, phi = (self.gram, none) if self.phi is None else (none, self.phi * w[:, None] if weighted else self.phi)
-        outputs = _splits.Outputs(gram, phi, w, w * self.diagonal, w * w * self.diagonal, self.rows.copy(), weighted)
+        gram, phi = (
+            (self.gram, none)
+            if self.phi is None
+            else (none, self.phi * w[:, None] if weighted else self.phi)
+        )
+        outputs = _splits.Outputs(
+            gram,
+            phi,
+            w,
+            w * self.diagonal,
+            w * w * self.diagonal,
+            self.rows.copy(),
+            weighted,
+        )
         nodes = np.empty((2 * len(samples) - 1, 4), np.int32)
         cuts, impurity = np.empty(len(nodes)), np.empty(len(nodes))
         rules = _splits.Rules(seed=seed, **self.rules)
-        m = _splits.grow(self.X, order, samples, outputs, rules, self._block(weighted), nodes, cuts, impurity)
+        m = _splits.grow(
+            self.X,
+            order,
+            samples,
+            outputs,
+            rules,
+            self._block(weighted),
+            nodes,
+            cuts,
+            impurity,
+        )
         right, feature, start, stop = nodes[:m].T.copy()
-        return Tree(right, feature, cuts[:m].copy(), impurity[:m].copy(), start, stop, samples, w)
+        return Tree(
+            right,
+            feature,
+            cuts[:m].copy(),
+            impurity[:m].copy(),
+            start,
+            stop,
+            samples,
+            w,
+        )
 
 # %% ../nbs/01_trees.ipynb #f8c22f19
 def _whole_number(name, value, least):
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}: got {value!r}.")
+    if (
+        not isinstance(value, numbers.Integral)
+        or isinstance(value, bool)
+        or value < least
+    ):
+        raise ValueError(
+            f"{name} must be a whole number, at least {least}: got {value!r}."
+        )
     return int(value)
 
 # %% ../nbs/01_trees.ipynb #6f19ef28
@@ -270,7 +340,8 @@ def _part(name, value, n, least):
         return _whole_number(name, value, least)
     if not isinstance(value, numbers.Real) or not 0 < value <= 1:
         raise ValueError(
-            f"{name} must be a whole number, at least {least}, or a part of the whole, in (0, 1]: got {value!r}."
+            f"{name} must be a whole number, at least {least}, or a part of the "
+            f"whole, in (0, 1]: got {value!r}."
         )
     return max(least, int(np.ceil(value * n)))
 
@@ -281,7 +352,10 @@ def _n_features_tried(max_features, p):
         return p
     if isinstance(max_features, str):
         if max_features not in ("sqrt", "log2"):
-            raise ValueError(f"max_features must be 'sqrt', 'log2', a number or None: got {max_features!r}.")
+            raise ValueError(
+                f"max_features must be 'sqrt', 'log2', a number or None: got "
+                f"{max_features!r}."
+            )
         return max(1, int(np.sqrt(p) if max_features == "sqrt" else np.log2(p)))
     if isinstance(max_features, numbers.Integral):
         return min(_whole_number("max_features", max_features, 1), p)
@@ -289,12 +363,15 @@ def _n_features_tried(max_features, p):
 
 # %% ../nbs/01_trees.ipynb #329a58df
 class _TreeModel(OutputKernelMixin, BaseEstimator):
-    "What a tree and an ensemble share: parameters, validation, and the way from a fit to a grower."
+    """What a tree and an ensemble share: parameters, validation, and the way from a
+    fit to a grower."""
 
     def _rules(self, n, p):
         "The constructor's parameters, checked, as the search wants them."
         if self.splitter not in ("best", "random"):
-            raise ValueError(f"splitter must be 'best' or 'random': got {self.splitter!r}.")
+            raise ValueError(
+                f"splitter must be 'best' or 'random': got {self.splitter!r}."
+            )
         for name in ("min_impurity_decrease", "ccp_alpha"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
@@ -303,7 +380,9 @@ class _TreeModel(OutputKernelMixin, BaseEstimator):
         return dict(
             best=self.splitter == "best",
             max_features=self.max_features_,
-            max_depth=2**31 if self.max_depth is None else _whole_number("max_depth", self.max_depth, 1),
+            max_depth=2**31
+            if self.max_depth is None
+            else _whole_number("max_depth", self.max_depth, 1),
             min_samples_split=_part("min_samples_split", self.min_samples_split, n, 2),
             min_samples_leaf=_part("min_samples_leaf", self.min_samples_leaf, n, 1),
             min_impurity_decrease=float(self.min_impurity_decrease),
@@ -316,9 +395,18 @@ class _TreeModel(OutputKernelMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = column_or_1d(np.asarray(sample_weight), dtype=np.float64)
             if len(sample_weight) != len(X):
-                raise ValueError(f"sample_weight must have one entry an example, {len(X)}: got {len(sample_weight)}.")
-            if not np.isfinite(sample_weight).all() or (sample_weight < 0).any() or not sample_weight.any():
-                raise ValueError("sample_weight must be finite, not negative, and not all zero.")
+                raise ValueError(
+                    f"sample_weight must have one entry an example, {len(X)}: got "
+                    f"{len(sample_weight)}."
+                )
+            if (
+                not np.isfinite(sample_weight).all()
+                or (sample_weight < 0).any()
+                or not sample_weight.any()
+            ):
+                raise ValueError(
+                    "sample_weight must be finite, not negative, and not all zero."
+                )
         rules = self._rules(len(X), X.shape[1])
         form = _gram_or_factor(self.kernel_, self.outputs_, self._training_gram.value)
         if form[1] is None:  # an exact factor is a proof
@@ -353,10 +441,13 @@ class _Leaves(_TreeModel):
         return self._apply(self._check_X(X))
 
     def _apply(self, X):
-        return _leaves(X, self.tree_.children_right, self.tree_.feature, self.tree_.threshold)
+        return _leaves(
+            X, self.tree_.children_right, self.tree_.feature, self.tree_.threshold
+        )
 
     def weights(self, X):
-        r"""Weights of the training outputs in the prediction, :math:`k_t(x_i, x)`: equal inside the leaf, else zero.
+        r"""Weights of the training outputs in the prediction, :math:`k_t(x_i, x)`:
+        equal inside the leaf, else zero.
 
         Parameters
         ----------
@@ -366,18 +457,21 @@ class _Leaves(_TreeModel):
         Returns
         -------
         CSR array of shape (q, n)
-            Rows that sum to one: 1/N_L for the N_L examples of the leaf, or in proportion to their weights.
+            Rows that sum to one: 1/N_L for the N_L examples of the leaf, or in
+            proportion to their weights.
 
         Notes
         -----
-        OK3 eq. 5, 7, 13 and 16 (eq-ok3-5, eq-ok3-7, eq-ok3-13, eq-ok3-16). Derived in :ref:`ch-trees`.
+        OK3 eq. 5, 7, 13 and 16 (eq-ok3-5, eq-ok3-7, eq-ok3-13, eq-ok3-16). Derived in
+        :ref:`ch-trees`.
         """
         return self._node_weights(self._apply(self._check_X(X)))
 
     def _node_weights(self, nodes):
         t = self.tree_
         return sp.csr_array(
-            _node_ranges(nodes, t.start, t.stop, t.samples, t.weight), shape=(len(nodes), self._n_outputs_given)
+            _node_ranges(nodes, t.start, t.stop, t.samples, t.weight),
+            shape=(len(nodes), self._n_outputs_given),
         )
 
 # %% ../nbs/01_trees.ipynb #7a480914
@@ -400,7 +494,11 @@ class _Measures(_Leaves):
         leaves = self.apply(X)
         first = self.tree_.start[leaves]
         start, stop = self.tree_.start, self.tree_.stop
-        passed = (start <= first[:, None]) & (first[:, None] < stop) & (np.arange(len(start)) <= leaves[:, None])
+        passed = (
+            (start <= first[:, None])
+            & (first[:, None] < stop)
+            & (np.arange(len(start)) <= leaves[:, None])
+        )
         return sp.csr_array(passed.astype(np.int64))
 
     def get_depth(self):
@@ -426,7 +524,8 @@ class _Measures(_Leaves):
         return int((self.tree_.feature < 0).sum())
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
-        """Pruned trees that are best for some ``ccp_alpha``, from the whole tree to its root.
+        """Pruned trees that are best for some ``ccp_alpha``, from the whole tree to its
+        root.
 
         Parameters
         ----------
@@ -440,25 +539,28 @@ class _Measures(_Leaves):
         Returns
         -------
         Bunch
-            ``ccp_alphas``, the values at which a subtree falls, increasing; ``impurities``, the mean variance of the
-            leaves of each tree.
+            ``ccp_alphas``, the values at which a subtree falls, increasing;
+            ``impurities``, the mean variance of the leaves of each tree.
 
         Notes
         -----
-        For the linear kernel both are sums over outputs, of which scikit-learn has the means. Derived in
-        :ref:`ch-trees`.
+        For the linear kernel both are sums over outputs, of which scikit-learn has the
+        means. Derived in :ref:`ch-trees`.
         """
-        whole = self.__class__(**{**self.get_params(deep=False), "ccp_alpha": 0.0}).fit(X, y, sample_weight)
+        whole = self.__class__(**{**self.get_params(deep=False), "ccp_alpha": 0.0}).fit(
+            X, y, sample_weight
+        )
         steps = [(alpha, cost) for alpha, cost, _ in _weakest_links(whole.tree_)]
         alphas, impurities = np.array(steps).T
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     @property
     def feature_importances_(self):
-        """Importance of every feature: its share of the decrease of variance, of shape (n_features,).
+        """Importance of every feature: its share of the decrease of variance, of shape
+        (n_features,).
 
-        The sum of N times the score over the nodes that ask about the feature, as in OK3 section 2.5, divided by the
-        sum over all nodes.
+        The sum of N times the score over the nodes that ask about the feature, as in
+        OK3 section 2.5, divided by the sum over all nodes.
         """
         check_is_fitted(self)
         total = _importances(self.tree_, self.n_features_in_)
@@ -480,23 +582,27 @@ class OutputKernelTree(_Measures):
 
     .. math:: \mathrm{var}\{\phi(y)|S\} = \frac1N \sum_{i \in S} k(y_i, y_i) - \frac1{N^2} \sum_{i,j \in S} k(y_i, y_j),
 
-    and a leaf predicts the mean of its training outputs there. With the linear kernel this is a multi-output
-    regression tree, with the Dirac kernel a classification tree grown by the Gini index: for the same
-    ``random_state`` they are scikit-learn's, node for node.
+    and a leaf predicts the mean of its training outputs there. With the linear kernel
+    this is a multi-output regression tree, with the Dirac kernel a classification tree
+    grown by the Gini index: for the same ``random_state`` they are scikit-learn's, node
+    for node.
 
     Parameters
     ----------
     output_kernel : str, callable or Kernel, default="linear"
-        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto", any pairwise kernel of
-        scikit-learn), a function ``f(Y1, Y2)`` that returns a Gram matrix, or a :class:`~okbook.core.Kernel`. With
-        "precomputed" or "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency of the
-        graph whose nodes they are.
+        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto",
+        any pairwise kernel of scikit-learn), a function ``f(Y1, Y2)`` that returns a
+        Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
+        "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
+        of the graph whose nodes they are.
     kernel_params : dict, optional
         Parameters of the output kernel.
     splitter : {"best", "random"}, default="best"
-        Whether to try every threshold of a feature, or one drawn between its smallest and largest value.
+        Whether to try every threshold of a feature, or one drawn between its smallest
+        and largest value.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        How many features, drawn at random, to try at a node: a number, a part of all, or all (None).
+        How many features, drawn at random, to try at a node: a number, a part of all,
+        or all (None).
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_split : int or float, default=2
@@ -504,12 +610,15 @@ class OutputKernelTree(_Measures):
     min_samples_leaf : int or float, default=1
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
-        Smallest decrease of the variance, weighted by the node's part of the examples, that a split must bring.
-        (For the linear kernel: the sum over outputs, of which scikit-learn takes the mean.)
+        Smallest decrease of the variance, weighted by the node's part of the examples,
+        that a split must bring. (For the linear kernel: the sum over outputs, of which
+        scikit-learn takes the mean.)
     ccp_alpha : float, default=0.0
-        Prune subtrees whose variance decrease is at most this for each leaf (minimal cost-complexity pruning).
+        Prune subtrees whose variance decrease is at most this for each leaf (minimal
+        cost-complexity pruning).
     candidates : {"support", "train"} or sequence of outputs, default="support"
-        Where pre-images are looked for: among the leaf's own outputs, all training outputs, or these.
+        Where pre-images are looked for: among the leaf's own outputs, all training
+        outputs, or these.
     random_state : int, RandomState or None, default=None
         Seed of the order of features, and of random thresholds.
 
@@ -534,10 +643,12 @@ class OutputKernelTree(_Measures):
 
     Notes
     -----
-    The tree is grown greedily to make the mean loss small: OK3 eq. 1 (eq-ok3-1), with the loss of eq. 2 (eq-ok3-2)
-    for one real output and the linear kernel, and in general with that of eq. 8 (eq-ok3-8).
-    Derived in :ref:`ch-trees`: OK3 eq. 3 (eq-ok3-3) and 11 (eq-ok3-11). The kernel value that ``predict_gram``
-    predicts for two queries is the mean of a rectangle of the Gram matrix, OK3 eq. 19 and 20 (eq-ok3-19, eq-ok3-20).
+    The tree is grown greedily to make the mean loss small: OK3 eq. 1 (eq-ok3-1), with
+    the loss of eq. 2 (eq-ok3-2) for one real output and the linear kernel, and in
+    general with that of eq. 8 (eq-ok3-8). Derived in :ref:`ch-trees`: OK3 eq. 3
+    (eq-ok3-3) and 11 (eq-ok3-11). The kernel value that ``predict_gram`` predicts for
+    two queries is the mean of a rectangle of the Gram matrix, OK3 eq. 19 and 20
+    (eq-ok3-19, eq-ok3-20).
 
     Examples
     --------
@@ -583,7 +694,8 @@ class OutputKernelTree(_Measures):
         X : array-like of shape (n, p)
             Training inputs; computed with in single precision, as in scikit-learn.
         y : array-like or sequence of length n
-            Training outputs, or their Gram matrix, or the adjacency of their graph, of shape (n, n).
+            Training outputs, or their Gram matrix, or the adjacency of their graph, of
+            shape (n, n).
         sample_weight : array-like of shape (n,), optional
             Weights of the examples; whole numbers count as repetitions.
 
@@ -595,8 +707,9 @@ class OutputKernelTree(_Measures):
         Raises
         ------
         ValueError
-            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that the kernel is not defined
-            on, a Gram matrix that is not one, or parameters out of range.
+            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that
+            the kernel is not defined on, a Gram matrix that is not one, or parameters
+            out of range.
         """
         _, grower, sample_weight = self._check_fit(X, y, sample_weight)
         seed = check_random_state(self.random_state).randint(0, 2**31 - 1)
@@ -609,14 +722,20 @@ class OutputKernelTree(_Measures):
 def _feature_names(model, feature_names):
     "Names to print: given, or those seen in fit, or x[0], x[1], ..."
     if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
+        feature_names = getattr(
+            model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)]
+        )
     if len(feature_names) != model.n_features_in_:
-        raise ValueError(f"feature_names must have {model.n_features_in_} entries: got {len(feature_names)}.")
+        raise ValueError(
+            f"feature_names must have {model.n_features_in_} entries: got "
+            f"{len(feature_names)}."
+        )
     return feature_names
 
 
 def _prototypes(model, nodes):
-    "Output that a node predicts: the mean, the class, or the training output nearest to the mean."
+    """Output that a node predicts: the mean, the class, or the training output
+    nearest to the mean."""
     W = model._node_weights(np.asarray(nodes))
     if isinstance(model.kernel_, LinearKernel):
         return list(W @ model.outputs_)
@@ -624,7 +743,11 @@ def _prototypes(model, nodes):
         return list(model.classes_[first_largest(model._class_weights(W))])
     K = model.gram_
     chosen = decode_weights(W, K, K.diagonal(), support=True)
-    return [f"example {i}" for i in chosen] if model.outputs_ is None else [model.outputs_[i] for i in chosen]
+    return (
+        [f"example {i}" for i in chosen]
+        if model.outputs_ is None
+        else [model.outputs_[i] for i in chosen]
+    )
 
 # %% ../nbs/01_trees.ipynb #cc7f2a67
 def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
@@ -644,7 +767,8 @@ def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
     Returns
     -------
     str
-        One line a node: questions, and for a leaf its number of examples, its variance and its prototype output.
+        One line a node: questions, and for a leaf its number of examples, its variance
+        and its prototype output.
 
     Raises
     ------
@@ -670,8 +794,13 @@ def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
             lines.append("|   " * (depth - 1) + "|--- " + question)
         if t.feature[node] < 0 or (max_depth is not None and depth >= max_depth):
             more = "" if t.feature[node] < 0 else " (and below)"
-            facts = f"n = {t.n_node_samples[node]}, variance = {t.impurity[node]:.{decimals}f}{more}"
-            lines.append("|   " * depth + f"|--- {facts}: {_short(outputs[node], decimals)}")
+            facts = (
+                f"n = {t.n_node_samples[node]}, variance = "
+                f"{t.impurity[node]:.{decimals}f}{more}"
+            )
+            lines.append(
+                "|   " * depth + f"|--- {facts}: {_short(outputs[node], decimals)}"
+            )
         else:
             name, cut = names[t.feature[node]], f"{t.threshold[node]:.{decimals}f}"
             todo.append((t.children_right[node], depth + 1, f"{name} >  {cut}"))
@@ -682,7 +811,8 @@ def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
 def _check_tree(tree):
     if not isinstance(tree, OutputKernelTree):
         raise TypeError(
-            f"An OutputKernelTree is needed (of an ensemble, one of estimators_): got {type(tree).__name__}."
+            f"An OutputKernelTree is needed (of an ensemble, one of estimators_): "
+            f"got {type(tree).__name__}."
         )
     check_is_fitted(tree)
 
@@ -692,12 +822,23 @@ def _short(output, decimals, width=40):
     if isinstance(output, (float, np.floating)):
         return f"{output:.{decimals}f}"
     if isinstance(output, np.ndarray):
-        output = np.array2string(output, precision=decimals, threshold=6, edgeitems=2, separator=", ")
+        output = np.array2string(
+            output, precision=decimals, threshold=6, edgeitems=2, separator=", "
+        )
     text = " ".join(str(output).split())
     return text if len(text) <= width else text[: width - 3] + "..."
 
 # %% ../nbs/01_trees.ipynb #7861c792
-def plot_tree(tree, *, feature_names=None, max_depth=None, output_shape=None, draw=None, decimals=2, ax=None):
+def plot_tree(
+    tree,
+    *,
+    feature_names=None,
+    max_depth=None,
+    output_shape=None,
+    draw=None,
+    decimals=2,
+    ax=None,
+):
     """Draw a tree; leaves show their prototype output.
 
     Parameters
@@ -707,11 +848,14 @@ def plot_tree(tree, *, feature_names=None, max_depth=None, output_shape=None, dr
     feature_names : sequence of str, optional
         Names of the features; by default those seen in ``fit``, or x[0], x[1], ...
     max_depth : int, optional
-        Depth below which nothing is drawn; nodes there show their prototype, like leaves.
+        Depth below which nothing is drawn; nodes there show their prototype, like
+        leaves.
     output_shape : tuple of int, optional
-        Shape of the image that an output is, (height, width): leaves then show the image.
+        Shape of the image that an output is, (height, width): leaves then show the
+        image.
     draw : callable, optional
-        ``draw(ax, output)`` draws an output in a small axes, for outputs of any other kind.
+        ``draw(ax, output)`` draws an output in a small axes, for outputs of any other
+        kind.
     decimals : int, default=2
         Digits after the point.
     ax : matplotlib Axes, optional
@@ -733,26 +877,44 @@ def plot_tree(tree, *, feature_names=None, max_depth=None, output_shape=None, dr
     t, names = tree.tree_, _feature_names(tree, feature_names)
     place, links, ends = _layout(t, np.inf if max_depth is None else max_depth)
     bottom = min(y for _, y in place.values())
-    ax = plt.subplots(figsize=(max(5.0, 0.9 * len(ends)), 1.7 - 1.1 * bottom))[1] if ax is None else ax
+    ax = (
+        plt.subplots(figsize=(max(5.0, 0.9 * len(ends)), 1.7 - 1.1 * bottom))[1]
+        if ax is None
+        else ax
+    )
     ax.set(xlim=(-0.6, len(ends) - 0.4), ylim=(bottom - 0.8, 0.5))
     ax.set_axis_off()
     for a, b, answer in links:
         (xa, ya), (xb, yb) = place[a], place[b]
         ax.plot([xa, xb], [ya, yb], color="0.5", lw=1, zorder=0)
-        ax.text((xa + xb) / 2, (ya + yb) / 2, answer, fontsize=7, color="0.35", ha="center", va="center")
+        ax.text(
+            (xa + xb) / 2,
+            (ya + yb) / 2,
+            answer,
+            fontsize=7,
+            color="0.35",
+            ha="center",
+            va="center",
+        )
     box = dict(boxstyle="round", fc="white", ec="0.4")
     for node in set(place) - set(ends):
-        text = f"{names[t.feature[node]]} \u2264 {t.threshold[node]:.{decimals}f}\nn = {t.n_node_samples[node]}"
+        text = (
+            f"{names[t.feature[node]]} \u2264 "
+            f"{t.threshold[node]:.{decimals}f}\nn = {t.n_node_samples[node]}"
+        )
         ax.text(*place[node], text, fontsize=8, ha="center", va="center", bbox=box)
     if output_shape is not None:
-        draw = lambda inset, output: inset.imshow(np.reshape(output, output_shape), cmap="gray_r")
+        draw = lambda inset, output: inset.imshow(
+            np.reshape(output, output_shape), cmap="gray_r"
+        )
     for node, output in zip(ends, _prototypes(tree, ends)):
         _draw_end(ax, place[node], t.n_node_samples[node], output, draw, decimals, box)
     return ax
 
 # %% ../nbs/01_trees.ipynb #d69dd1ea
 def _layout(t, max_depth):
-    "Places of the nodes that are drawn (leaves side by side, parents above), links with answers, and ends."
+    """Places of the nodes that are drawn (leaves side by side, parents above), links
+    with answers, and ends."""
     place, links, ends, depth = {}, [], [], _depths(t)
     drawn = [node for node in range(t.node_count) if depth[node] <= max_depth]
     for node in drawn:
@@ -762,8 +924,13 @@ def _layout(t, max_depth):
     for node in reversed(drawn):
         if node not in place:
             children = node + 1, int(t.children_right[node])
-            place[node] = (sum(place[child][0] for child in children) / 2, -float(depth[node]))
-            links += [(node, child, answer) for child, answer in zip(children, ("yes", "no"))]
+            place[node] = (
+                sum(place[child][0] for child in children) / 2,
+                -float(depth[node]),
+            )
+            links += [
+                (node, child, answer) for child, answer in zip(children, ("yes", "no"))
+            ]
     return place, links, ends
 
 # %% ../nbs/01_trees.ipynb #17db4b34
@@ -771,7 +938,15 @@ def _draw_end(ax, place, n, output, draw, decimals, box):
     "A leaf: its prototype, as a picture or as text, and its number of examples."
     x, y = place
     if draw is None:
-        ax.text(x, y, f"{_short(output, decimals, 16)}\nn = {n}", fontsize=8, ha="center", va="center", bbox=box)
+        ax.text(
+            x,
+            y,
+            f"{_short(output, decimals, 16)}\nn = {n}",
+            fontsize=8,
+            ha="center",
+            va="center",
+            bbox=box,
+        )
         return
     inset = ax.inset_axes([x - 0.4, y - 0.3, 0.8, 0.6], transform=ax.transData)
     draw(inset, output)
@@ -780,11 +955,16 @@ def _draw_end(ax, place, n, output, draw, decimals, box):
 
 # %% ../nbs/01_trees.ipynb #46ae8c31
 def _weakest_links(tree):
-    "Cost-complexity pruning, link by link: yields (alpha, cost of the tree, alive) before and after each cut."
+    """Cost-complexity pruning, link by link: yields (alpha, cost of the tree, alive)
+    before and after each cut."""
     inner, right = tree.feature >= 0, tree.children_right
     weight = tree.weighted_n_node_samples
     cost = tree.impurity * weight / weight[0]
-    parent, leaves, branch = np.full(tree.node_count, -1), np.ones(tree.node_count, dtype=int), cost.copy()
+    parent, leaves, branch = (
+        np.full(tree.node_count, -1),
+        np.ones(tree.node_count, dtype=int),
+        cost.copy(),
+    )
     for node in np.flatnonzero(inner)[::-1]:
         parent[[node + 1, right[node]]] = node
         leaves[node] = leaves[node + 1] + leaves[right[node]]
@@ -840,7 +1020,8 @@ class _Averages(_TreeModel):
     "An ensemble: its weights are the mean of those of its trees."
 
     def weights(self, X):
-        r"""Weights of the training outputs in the prediction, :math:`k_\mathcal{T}(x_i, x)`: the mean over trees.
+        r"""Weights of the training outputs in the prediction, :math:`k_\mathcal{T}(x_i,
+        x)`: the mean over trees.
 
         Parameters
         ----------
@@ -857,7 +1038,9 @@ class _Averages(_TreeModel):
         OK3 eq. 15 and 17 (eq-ok3-15, eq-ok3-17). Derived in :ref:`ch-trees`.
         """
         X = self._check_X(X)
-        return _mean_weights([tree._node_weights(tree._apply(X)) for tree in self.estimators_])
+        return _mean_weights(
+            [tree._node_weights(tree._apply(X)) for tree in self.estimators_]
+        )
 
 # %% ../nbs/01_trees.ipynb #69dacda9
 def _bootstrap(seed, n, sample_weight):
@@ -865,12 +1048,18 @@ def _bootstrap(seed, n, sample_weight):
     draw = check_random_state(seed)
     if sample_weight is None:
         return np.bincount(draw.randint(0, n, n), minlength=n).astype(float)
-    return np.bincount(draw.choice(n, n, p=sample_weight / sample_weight.sum()), minlength=n).astype(float)
+    return np.bincount(
+        draw.choice(n, n, p=sample_weight / sample_weight.sum()), minlength=n
+    ).astype(float)
 
 # %% ../nbs/01_trees.ipynb #0e6182dd
 def _seeds(random_state, n_trees):
-    "For each tree its seed and that of its splits, as scikit-learn draws them (but seeding one generator anew)."
-    seeds, stream = [random_state.randint(np.iinfo(np.int32).max) for _ in range(n_trees)], np.random.RandomState()
+    """For each tree its seed and that of its splits, as scikit-learn draws them (but
+    seeding one generator anew)."""
+    seeds, stream = (
+        [random_state.randint(np.iinfo(np.int32).max) for _ in range(n_trees)],
+        np.random.RandomState(),
+    )
     splits = []
     for seed in seeds:
         stream.seed(seed)
@@ -880,7 +1069,9 @@ def _seeds(random_state, n_trees):
 # %% ../nbs/01_trees.ipynb #f7084631
 def _grow_one(grower, seed, split_seed, bootstrap, sample_weight, ccp_alpha):
     "One tree of an ensemble (the unit of parallel work)."
-    weight = _bootstrap(seed, len(grower.X), sample_weight) if bootstrap else sample_weight
+    weight = (
+        _bootstrap(seed, len(grower.X), sample_weight) if bootstrap else sample_weight
+    )
     tree = grower.grow(weight, split_seed)
     tree = tree._replace(weight=tree.weight.astype(np.int32)) if bootstrap else tree
     return _pruned(tree, ccp_alpha) if ccp_alpha > 0 else tree
@@ -893,7 +1084,9 @@ def _mean_weights(parts):
     indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
     place = indptr[:-1].copy()
     for part in parts:
-        _append_rows(part.indptr, part.indices, part.data, place, indices, data, 1.0 / m)
+        _append_rows(
+            part.indptr, part.indices, part.data, place, indices, data, 1.0 / m
+        )
     W = sp.csr_array((data, indices, indptr), shape=shape)
     W.sum_duplicates()
     return W
@@ -901,7 +1094,8 @@ def _mean_weights(parts):
 # %% ../nbs/01_trees.ipynb #b019184b
 @njit(cache=True, nogil=True)
 def _append_rows(indptr, part_indices, part_data, place, indices, data, scale):
-    "Append the rows of one matrix to those of the mean; `place` is where each row goes on."
+    """Append the rows of one matrix to those of the mean; `place` is where each row
+    goes on."""
     for i in range(len(place)):
         for k in range(indptr[i], indptr[i + 1]):
             indices[place[i]] = part_indices[k]
@@ -945,17 +1139,22 @@ class _Votes(_Averages):
         """
         check_is_fitted(self)
         paths = [tree.decision_path(X) for tree in self.estimators_]
-        return sp.hstack(paths, format="csr"), np.cumsum([0] + [path.shape[1] for path in paths])
+        return sp.hstack(paths, format="csr"), np.cumsum(
+            [0] + [path.shape[1] for path in paths]
+        )
 
     @property
     def feature_importances_(self):
-        """Importance of every feature: its share of the decrease of variance in all trees, of shape (n_features,).
+        """Importance of every feature: its share of the decrease of variance in all
+        trees, of shape (n_features,).
 
-        The sum of N times the score over the nodes of the ensemble that ask about the feature, as in OK3 section 2.5,
-        divided by the sum over all nodes.
+        The sum of N times the score over the nodes of the ensemble that ask about the
+        feature, as in OK3 section 2.5, divided by the sum over all nodes.
         """
         check_is_fitted(self)
-        total = sum(_importances(tree.tree_, self.n_features_in_) for tree in self.estimators_)
+        total = sum(
+            _importances(tree.tree_, self.n_features_in_) for tree in self.estimators_
+        )
         return total / total.sum() if total.sum() > 0 else total
 
 # %% ../nbs/01_trees.ipynb #0e28aab1
@@ -1007,8 +1206,8 @@ class _Forest(_Votes):
         X : array-like of shape (n, p)
             Training inputs; computed with in single precision, as in scikit-learn.
         y : array-like or sequence of length n
-            Training outputs, or their Gram matrix, or the adjacency of their graph, of shape (n, n). A Gram matrix
-            may be in single precision; it is never copied.
+            Training outputs, or their Gram matrix, or the adjacency of their graph, of
+            shape (n, n). A Gram matrix may be in single precision; it is never copied.
         sample_weight : array-like of shape (n,), optional
             Weights of the examples. With ``bootstrap``, the odds of being drawn.
 
@@ -1020,27 +1219,43 @@ class _Forest(_Votes):
         Raises
         ------
         ValueError
-            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that the kernel is not defined
-            on, a Gram matrix that is not one, or parameters out of range.
+            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that
+            the kernel is not defined on, a Gram matrix that is not one, or parameters
+            out of range.
         """
         n_trees = _whole_number("n_estimators", self.n_estimators, 1)
         if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score=True needs bootstrap=True: without it every tree has seen every example.")
+            raise ValueError(
+                "oob_score=True needs bootstrap=True: without it every tree has "
+                "seen every example."
+            )
         X, grower, sample_weight = self._check_fit(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         seeds = _seeds(random_state, n_trees)
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_grow_one)(grower, *seed, self.bootstrap, sample_weight, self.ccp_alpha) for seed in seeds
+            delayed(_grow_one)(
+                grower, *seed, self.bootstrap, sample_weight, self.ccp_alpha
+            )
+            for seed in seeds
         )
-        bar = tqdm(grown, total=n_trees, desc=type(self).__name__, unit="tree", disable=not self.verbose)
+        bar = tqdm(
+            grown,
+            total=n_trees,
+            desc=type(self).__name__,
+            unit="tree",
+            disable=not self.verbose,
+        )
         as_estimator = self._tree_maker()
-        self.estimators_ = [as_estimator(tree, seed) for tree, (seed, _) in zip(bar, seeds)]
+        self.estimators_ = [
+            as_estimator(tree, seed) for tree, (seed, _) in zip(bar, seeds)
+        ]
         if self.oob_score:
             self._score_out_of_bag(X)
         return self
 
     def _tree_maker(self):
-        "A function that makes a fitted tree of the ensemble: it shares the outputs, and owns only its nodes."
+        """A function that makes a fitted tree of the ensemble: it shares the
+        outputs, and owns only its nodes."""
         params = {name: getattr(self, name) for name in OutputKernelTree().get_params()}
         shared = (
             "kernel_",
@@ -1052,7 +1267,9 @@ class _Forest(_Votes):
             "feature_names_in_",
         )
         private = ("_training_gram", "_n_outputs_given", "_y_1d", "_y_codes")
-        state = {name: vars(self)[name] for name in shared + private if name in vars(self)}
+        state = {
+            name: vars(self)[name] for name in shared + private if name in vars(self)
+        }
 
         def make(tree, seed):
             member = OutputKernelTree(**(params | {"random_state": seed}))
@@ -1062,14 +1279,20 @@ class _Forest(_Votes):
         return make
 
     def _score_out_of_bag(self, X):
-        "`oob_loss_` and `oob_score_`: each training example predicted by the trees that have not seen it."
+        """`oob_loss_` and `oob_score_`: each training example predicted by the trees
+        that have not seen it."""
         W, out = _out_of_bag_weights(self.estimators_, X)
         if not out.all():
             warnings.warn(
-                f"{(~out).sum()} examples were in every bootstrap sample: more trees are needed.", stacklevel=3
+                f"{(~out).sum()} examples were in every bootstrap sample: more "
+                f"trees are needed.",
+                stacklevel=3,
             )
         rows = np.flatnonzero(out)
-        W, by_index = W[rows], not hasattr(self.kernel_, "features")  # by index: the Gram matrix is there already
+        W, by_index = (
+            W[rows],
+            not hasattr(self.kernel_, "features"),
+        )  # by index: the Gram matrix is there already
         y = rows if by_index else self.outputs_[rows]
         losses = self._losses(W, y, by_index)
         self.oob_loss_ = float(losses.mean())
@@ -1077,13 +1300,20 @@ class _Forest(_Votes):
 
 # %% ../nbs/01_trees.ipynb #31384531
 def _out_of_bag_weights(trees, X):
-    "Mean weights over the trees that have not seen each training example, and which examples have such a tree."
+    """Mean weights over the trees that have not seen each training example, and
+    which examples have such a tree."""
     n, seen = len(X), np.zeros(len(X))
     total = sp.csr_array((n, n))
     for tree in trees:
         out = np.setdiff1d(np.arange(n), tree.tree_.samples)
         rows = tree._node_weights(tree._apply(X[out]))
-        total = total + sp.csr_array((np.ones(len(out)), (out, np.arange(len(out)))), shape=(n, len(out))) @ rows
+        total = (
+            total
+            + sp.csr_array(
+                (np.ones(len(out)), (out, np.arange(len(out)))), shape=(n, len(out))
+            )
+            @ rows
+        )
         seen[out] += 1
     scale = np.divide(1.0, seen, out=np.zeros(n), where=seen > 0)
     return sp.csr_array(sp.diags_array(scale) @ total), seen > 0
@@ -1091,24 +1321,28 @@ def _out_of_bag_weights(trees, X):
 # %% ../nbs/01_trees.ipynb #8d6b09ec
 _ENSEMBLE_DOC = r"""{summary}
 
-    Predicts the mean of its trees, :math:`\hat\phi(x) = \sum_i k_\mathcal{{T}}(x_i, x)\, \phi(y_i)`, where
+    Predicts the mean of its trees,
+    :math:`\hat\phi(x) = \sum_i k_\mathcal{{T}}(x_i, x)\, \phi(y_i)`, where
     :math:`k_\mathcal{{T}}` is the mean over trees of their weights (eq-ok3-15). {story}
 
     Parameters
     ----------
     output_kernel : str, callable or Kernel, default="linear"
-        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto", any pairwise kernel of
-        scikit-learn), a function ``f(Y1, Y2)`` that returns a Gram matrix, or a :class:`~okbook.core.Kernel`. With
-        "precomputed" or "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency of the
-        graph whose nodes they are.
+        The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto",
+        any pairwise kernel of scikit-learn), a function ``f(Y1, Y2)`` that returns a
+        Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
+        "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
+        of the graph whose nodes they are.
     kernel_params : dict, optional
         Parameters of the output kernel.
     n_estimators : int, default=100
         Number of trees.
     splitter : {{"best", "random"}}, default="{splitter}"
-        Whether to try every threshold of a feature, or one drawn between its smallest and largest value.
+        Whether to try every threshold of a feature, or one drawn between its smallest
+        and largest value.
     max_features : int, float, {{"sqrt", "log2"}} or None, default={max_features}
-        How many features, drawn at random, to try at a node: a number, a part of all, or all (None).
+        How many features, drawn at random, to try at a node: a number, a part of all,
+        or all (None).
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_split : int or float, default=2
@@ -1116,15 +1350,19 @@ _ENSEMBLE_DOC = r"""{summary}
     min_samples_leaf : int or float, default=1
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
-        Smallest decrease of the variance, weighted by the node's part of the examples, that a split must bring.
+        Smallest decrease of the variance, weighted by the node's part of the examples,
+        that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf.
     bootstrap : bool, default={bootstrap}
-        Whether each tree sees a sample drawn with replacement, as large as the training set.
+        Whether each tree sees a sample drawn with replacement, as large as the training
+        set.
     oob_score : bool, default=False
-        Whether to judge the ensemble on the examples that each tree has not seen (needs ``bootstrap``).
+        Whether to judge the ensemble on the examples that each tree has not seen (needs
+        ``bootstrap``).
     candidates : {{"support", "train"}} or sequence of outputs, default="support"
-        Where pre-images are looked for: among the outputs of the leaves reached, all training outputs, or these.
+        Where pre-images are looked for: among the outputs of the leaves reached, all
+        training outputs, or these.
     n_jobs : int, optional
         Number of trees grown at once, in threads, through joblib.
     random_state : int, RandomState or None, default=None
@@ -1135,7 +1373,8 @@ _ENSEMBLE_DOC = r"""{summary}
     Attributes
     ----------
     estimators_ : list of OutputKernelTree
-        The trees; they share the outputs, so that the ensemble's own memory is that of the nodes.
+        The trees; they share the outputs, so that the ensemble's own memory is that of
+        the nodes.
     kernel_ : Kernel or None
         The fitted output kernel; None if ``y`` was a Gram matrix.
     outputs_ : ndarray, sequence or None
@@ -1147,26 +1386,23 @@ _ENSEMBLE_DOC = r"""{summary}
     max_features_ : int
         Number of features tried at a node.
     oob_loss_ : float
-        Mean loss of the training examples, each predicted by the trees that have not seen it.
+        Mean loss of the training examples, each predicted by the trees that have not
+        seen it.
     oob_score_ : float
-        The score on the same footing: :math:`R^2` in feature space, or the accuracy for the Dirac kernel.
+        The score on the same footing: :math:`R^2` in feature space, or the accuracy for
+        the Dirac kernel.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if ``X`` has them.
 
-    Notes
-    -----
-    Derived in :ref:`ch-trees`: OK3 eq. 15 to 18. For the linear kernel and one ``random_state``, tree for tree the
-    same as scikit-learn's ``{peer}``.
+    Notes ----- Derived in :ref:`ch-trees`: OK3 eq. 15 to 18. For the linear kernel and
+    one ``random_state``, tree for tree the same as scikit-learn's ``{peer}``.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from okbook.trees import {name}
-    >>> images = load_digits().data
-    >>> model = {name}("rbf", kernel_params={{"sigma": 20.0}}, n_estimators=10, random_state=0)
-    >>> model.fit(images[:200, :32], images[:200, 32:]).predict(images[200:203, :32]).shape
+    Examples -------- >>> from sklearn.datasets import load_digits >>> from okbook.trees
+    import {name} >>> images = load_digits().data >>> model = {name}("rbf",
+    kernel_params={{"sigma": 20.0}}, n_estimators=10, random_state=0) >>>
+    model.fit(images[:200, :32], images[:200, 32:]).predict(images[200:203, :32]).shape
     (3, 32)
     """
 
@@ -1174,44 +1410,57 @@ _ENSEMBLE_DOC = r"""{summary}
 class OutputKernelBagging(_Forest):
     __doc__ = _ENSEMBLE_DOC.format(
         name="OutputKernelBagging",
-        summary="Bagging of output-kernel trees: best splits on all features, bootstrap samples.",
-        story="Each tree is grown on a sample drawn with replacement, and optimises every split.",
+        summary="Bagging of output-kernel trees: best splits on all features, "
+        "bootstrap samples.",
+        story="Each tree is grown on a sample drawn with replacement, and optimises "
+        "every split.",
         splitter="best",
         max_features="None",
         bootstrap="True",
         peer="RandomForestRegressor(max_features=1.0)",
     )
-    __init__ = partialmethod(_Forest.__init__, splitter="best", max_features=None, bootstrap=True)
+    __init__ = partialmethod(
+        _Forest.__init__, splitter="best", max_features=None, bootstrap=True
+    )
 
 # %% ../nbs/01_trees.ipynb #3b5ffd1f
 class OutputKernelRandomForest(_Forest):
     __doc__ = _ENSEMBLE_DOC.format(
         name="OutputKernelRandomForest",
-        summary="Random forest of output-kernel trees: best splits on random features, bootstrap samples.",
-        story="Each tree is grown on a sample drawn with replacement, and optimises every split over a few features.",
+        summary="Random forest of output-kernel trees: best splits on random "
+        "features, bootstrap samples.",
+        story="Each tree is grown on a sample drawn with replacement, and optimises "
+        "every split over a few features.",
         splitter="best",
         max_features='"sqrt"',
         bootstrap="True",
         peer='RandomForestRegressor(max_features="sqrt")',
     )
-    __init__ = partialmethod(_Forest.__init__, splitter="best", max_features="sqrt", bootstrap=True)
+    __init__ = partialmethod(
+        _Forest.__init__, splitter="best", max_features="sqrt", bootstrap=True
+    )
 
 # %% ../nbs/01_trees.ipynb #42c9cb42
 class OutputKernelExtraTrees(_Forest):
     __doc__ = _ENSEMBLE_DOC.format(
         name="OutputKernelExtraTrees",
-        summary="Extremely randomised output-kernel trees: random thresholds, the whole training set.",
-        story="Each tree sees all examples, and takes the best of ``max_features`` splits with random thresholds.",
+        summary="Extremely randomised output-kernel trees: random thresholds, the "
+        "whole training set.",
+        story="Each tree sees all examples, and takes the best of ``max_features`` "
+        "splits with random thresholds.",
         splitter="random",
         max_features="None",
         bootstrap="False",
         peer="ExtraTreesRegressor(max_features=1.0)",
     )
-    __init__ = partialmethod(_Forest.__init__, splitter="random", max_features=None, bootstrap=False)
+    __init__ = partialmethod(
+        _Forest.__init__, splitter="random", max_features=None, bootstrap=False
+    )
 
 # %% ../nbs/01_trees.ipynb #27f3fa4b
 def _importances(tree, p):
-    "Sum over the nodes that ask about each feature of `N * Score`, in units of the variance of all outputs."
+    """Sum over the nodes that ask about each feature of `N * Score`, in units of the
+    variance of all outputs."""
     inner = np.flatnonzero(tree.feature >= 0)
     total = tree.impurity * tree.weighted_n_node_samples
     drop = total[inner] - total[inner + 1] - total[tree.children_right[inner]]

@@ -54,12 +54,17 @@ def load_task(name, one_hot=False):
     columns = []
     for column, values in zip(bunch.feature_names, bunch.data.T):
         words = len(bunch.categories.get(column, ()))
-        columns += [values == code for code in range(words)] if one_hot and words > 2 else [values]
+        columns += (
+            [values == code for code in range(words)]
+            if one_hot and words > 2
+            else [values]
+        )
     return np.column_stack(columns).astype(np.float32), bunch.target
 
 # %% ../../nbs/31_uci.ipynb #fcdf9dcd
 def parts(y, repeat):
-    """Split the examples into a training part of 70 % and a test part, and the training part once more.
+    """Split the examples into a training part of 70 % and a test part, and the training
+    part once more.
 
     Parameters
     ----------
@@ -71,8 +76,8 @@ def parts(y, repeat):
     Returns
     -------
     dict of str to ndarray of int
-        ``"train"`` and ``"test"``; ``"fit"`` and ``"held"``, which make up ``"train"`` and have its proportions of
-        the classes; ``"all"``.
+        ``"train"`` and ``"test"``; ``"fit"`` and ``"held"``, which make up ``"train"``
+        and have its proportions of the classes; ``"all"``.
 
     Examples
     --------
@@ -82,9 +87,13 @@ def parts(y, repeat):
     {'all': 100, 'train': 70, 'test': 30, 'fit': 49, 'held': 21}
     """
     rows = np.arange(len(y))
-    train, test = np.split(np.random.default_rng(repeat).permutation(rows), [round(0.7 * len(y))])
+    train, test = np.split(
+        np.random.default_rng(repeat).permutation(rows), [round(0.7 * len(y))]
+    )
     train, test = np.sort(train), np.sort(test)
-    fit, held = train_test_split(train, test_size=0.3, stratify=y[train], random_state=repeat)
+    fit, held = train_test_split(
+        train, test_size=0.3, stratify=y[train], random_state=repeat
+    )
     return {"all": rows, "train": train, "test": test, "fit": fit, "held": held}
 
 # %% ../../nbs/31_uci.ipynb #f5f38a46
@@ -105,8 +114,9 @@ def majority_vote(forest, X):
 
     Notes
     -----
-    A hyperplane in the space of the leaves (``thm-forest-3``). scikit-learn's own ``predict`` averages the
-    proportions of the classes in the leaves instead; in pure leaves it is the same.
+    A hyperplane in the space of the leaves (``thm-forest-3``). scikit-learn's own
+    ``predict`` averages the proportions of the classes in the leaves instead; in pure
+    leaves it is the same.
     """
     votes = np.mean([tree.predict(X) for tree in forest.estimators_], axis=0)
     return forest.classes_[(votes > 0.5).astype(int)]
@@ -171,7 +181,12 @@ TABLE = Table(
     repeats=20,
     compute=compute_cell,
     datasets=UCI,
-    slice=[("Wdbc", "vote", 0), ("Wdbc", "SVM+forest", 0), ("Sonar", "SVM+forest", 3), ("Vote", "vote", 7)],
+    slice=[
+        ("Wdbc", "vote", 0),
+        ("Wdbc", "SVM+forest", 0),
+        ("Sonar", "SVM+forest", 3),
+        ("Vote", "vote", 7),
+    ],
     summary="UCI: the vote of a forest and an SVM on its kernel",
     units="accuracy",
 )
@@ -190,8 +205,9 @@ def paired_tests(differences, test_ratio):
     Returns
     -------
     dict of str to float
-        ``mean``; ``p``, of Student's paired test, and ``half``, half of its 95 % interval; ``p_corrected`` and
-        ``half_corrected``, of the test that counts with the overlap of the splits.
+        ``mean``; ``p``, of Student's paired test, and ``half``, half of its 95 %
+        interval; ``p_corrected`` and ``half_corrected``, of the test that counts with
+        the overlap of the splits.
 
     Notes
     -----
@@ -210,7 +226,9 @@ def paired_tests(differences, test_ratio):
     found = {"mean": float(mean)}
     for name, factor in (("", 1 / n), ("_corrected", 1 / n + test_ratio)):
         error = np.sqrt(factor * differences.var(ddof=1))
-        found["p" + name] = float(2 * law.sf(abs(mean) / error)) if error > 0 else float(mean == 0)
+        found["p" + name] = (
+            float(2 * law.sf(abs(mean) / error)) if error > 0 else float(mean == 0)
+        )
         found["half" + name] = float(law.ppf(0.975) * error)
     return found
 
@@ -220,12 +238,14 @@ SPLITS, WORLDS = (2, 5, 10, 20, 50, 100), 100
 
 @lru_cache(maxsize=24)
 def share_of_alarms(n_splits, repeat, n=200):
-    """Test two methods of equal accuracy in many worlds, and count how often they seem to differ.
+    """Test two methods of equal accuracy in many worlds, and count how often they seem
+    to differ.
 
     Parameters
     ----------
     n_splits : int
-        How often the examples of a world are split into a training part of 70 % and a test part.
+        How often the examples of a world are split into a training part of 70 % and a
+        test part.
     repeat : int
         Which ``WORLDS`` worlds: the state of the random numbers.
     n : int, default=200
@@ -234,7 +254,8 @@ def share_of_alarms(n_splits, repeat, n=200):
     Returns
     -------
     dict of str to float
-        The share of the worlds in which the ``"paired"`` and the ``"corrected"`` test find a difference at 0.05.
+        The share of the worlds in which the ``"paired"`` and the ``"corrected"`` test
+        find a difference at 0.05.
 
     Notes
     -----
@@ -248,7 +269,9 @@ def share_of_alarms(n_splits, repeat, n=200):
         order = rng.permuted(np.tile(np.arange(n), (n_splits, 1)), axis=1)
         train, test = np.split(order, [round(0.7 * n)], axis=1)
         ones = y[train][:, :, None]
-        low, high = [(X[train] * w).sum(axis=1) / w.sum(axis=1) for w in (1 - ones, ones)]
+        low, high = [
+            (X[train] * w).sum(axis=1) / w.sum(axis=1) for w in (1 - ones, ones)
+        ]
         right = (X[test] > ((low + high) / 2)[:, None]) == y[test][:, :, None]
         tests = paired_tests(np.subtract(*right.mean(axis=1).T), 3 / 7)
         found.append([tests["p"] < 0.05, tests["p_corrected"] < 0.05])
@@ -283,8 +306,13 @@ ALARMS = Table(
     columns=[f"{n_splits} splits" for n_splits in SPLITS],
     repeats=20,
     compute=compute_alarms,
-    slice=[("paired", "2 splits", 0), ("paired", "20 splits", 3), ("corrected", "20 splits", 3)],
-    summary="two methods of equal accuracy: how often two tests over random splits find a difference",
+    slice=[
+        ("paired", "2 splits", 0),
+        ("paired", "20 splits", 3),
+        ("corrected", "20 splits", 3),
+    ],
+    summary="two methods of equal accuracy: how often two tests over random splits "
+    "find a difference",
     units="share of false alarms",
 )
 
@@ -317,7 +345,9 @@ def grow(name, repeat, part="train", one_hot=False, **options):
     """
     X, y = load_task(name, one_hot)
     rows = parts(y, repeat)[part]
-    forest = RandomForestClassifier(300, max_features=round(np.sqrt(X.shape[1])), random_state=repeat, **options)
+    forest = RandomForestClassifier(
+        300, max_features=round(np.sqrt(X.shape[1])), random_state=repeat, **options
+    )
     return forest.fit(X[rows], y[rows])
 
 # %% ../../nbs/31_uci.ipynb #cb046f6f
@@ -342,15 +372,27 @@ def machine_accuracies(kernel, X, y, learn, held, grid):
 
     Notes
     -----
-    The machine of :class:`okbook.forest_kernel.ForestKernelSVC`, from one Gram matrix for all values of C.
+    The machine of :class:`okbook.forest_kernel.ForestKernelSVC`, from one Gram matrix
+    for all values of C.
     """
     kernel = kernel.fit(X[learn], y[learn])
     K, to_held = kernel.gram(), kernel.cross_gram(X[held])
-    machines = (SVC(C=C, kernel="precomputed", cache_size=500).fit(K, y[learn]) for C in grid)
+    machines = (
+        SVC(C=C, kernel="precomputed", cache_size=500).fit(K, y[learn]) for C in grid
+    )
     return np.array([machine.score(to_held, y[held]) for machine in machines])
 
 # %% ../../nbs/31_uci.ipynb #91820418
-def run_variant(name, repeat, vote=False, kernel=None, grid=C_GRID, judge="fit", learnt="train", **growth):
+def run_variant(
+    name,
+    repeat,
+    vote=False,
+    kernel=None,
+    grid=C_GRID,
+    judge="fit",
+    learnt="train",
+    **growth,
+):
     """Run the protocol once, with something changed.
 
     Parameters
@@ -366,8 +408,8 @@ def run_variant(name, repeat, vote=False, kernel=None, grid=C_GRID, judge="fit",
     grid : sequence of float, default=C_GRID
         Values of C.
     judge : {"fit", "train", "test"}, default="fit"
-        How C is chosen: on the validation part, by a forest that has not seen it (``"fit"``), or that has
-        (``"train"``); or, dishonestly, on the test part.
+        How C is chosen: on the validation part, by a forest that has not seen it
+        (``"fit"``), or that has (``"train"``); or, dishonestly, on the test part.
     learnt : {"train", "all"}, default="train"
         What the final forest is grown on; ``"all"`` is dishonest.
     **growth : dict
@@ -405,7 +447,11 @@ VARIANTS = {
     "C = 10000": {"grid": (10000,)},
     "K / 300": {"kernel": {"normalize": True}},
     "K / 300, C from 0.01": {"kernel": {"normalize": True}, "grid": WIDE},
-    "K / 300, C from 0.01, judged by the final forest": {"kernel": {"normalize": True}, "grid": WIDE, "judge": "train"},
+    "K / 300, C from 0.01, judged by the final forest": {
+        "kernel": {"normalize": True},
+        "grid": WIDE,
+        "judge": "train",
+    },
     "out-of-bag entries only": {"kernel": {"normalize": True, "oob": True}},
     "leaves of 5 or more": {"min_samples_leaf": 5},
     "leaves of 5 or more: vote": {"min_samples_leaf": 5, "vote": True},
@@ -423,7 +469,11 @@ VARIANTS = {
 }
 
 # %% ../../nbs/31_uci.ipynb #20db7c5d
-QUICK = ("Sonar", "Pima", "Australian")  # every variant; Spambase only those that share its forests
+QUICK = (
+    "Sonar",
+    "Pima",
+    "Australian",
+)  # every variant; Spambase only those that share its forests
 
 
 def compute_variant(row, column, repeat, seed):
@@ -453,7 +503,12 @@ WHY = Table(
     rows=[*QUICK, "Spambase"],
     columns=list(VARIANTS),
     cells=[
-        *((row, name) for row in QUICK for name in VARIANTS if row == "Australian" or not name.startswith("one-hot")),
+        *(
+            (row, name)
+            for row in QUICK
+            for name in VARIANTS
+            if row == "Australian" or not name.startswith("one-hot")
+        ),
         *(
             ("Spambase", name)
             for name, change in VARIANTS.items()
@@ -488,7 +543,8 @@ def contradicted(K, y, n_trees):
     Returns
     -------
     int
-        The number of such examples, which no hyperplane of the leaf space can all have on the right side.
+        The number of such examples, which no hyperplane of the leaf space can all have
+        on the right side.
 
     Notes
     -----
@@ -506,7 +562,8 @@ def contradicted(K, y, n_trees):
 
 @lru_cache(maxsize=24)
 def measure_box(name, repeat):
-    """Measure what the upper bound C does to the machines of the protocol, and what a choice among them is made by.
+    """Measure what the upper bound C does to the machines of the protocol, and what a
+    choice among them is made by.
 
     Parameters
     ----------
@@ -526,17 +583,26 @@ def measure_box(name, repeat):
     """
     X, y = load_task(name)
     at = parts(y, repeat)
-    final, judging = (ForestKernel(FrozenEstimator(grow(name, repeat, part))) for part in ("train", "fit"))
+    final, judging = (
+        ForestKernel(FrozenEstimator(grow(name, repeat, part)))
+        for part in ("train", "fit")
+    )
     K, learn = final.fit(X[at["train"]], y[at["train"]]).gram(), y[at["train"]]
     found = {}
     for C in (C_GRID[0], C_GRID[-1]):
-        alpha = np.abs(SVC(C=C, kernel="precomputed", cache_size=500).fit(K, learn).dual_coef_)
+        alpha = np.abs(
+            SVC(C=C, kernel="precomputed", cache_size=500).fit(K, learn).dual_coef_
+        )
         found[f"at the bound, C = {C}"] = float((alpha > C * (1 - 1e-6)).sum())
     return found | {
         "largest dual variable": float(alpha.max()),
         "contradicted": float(contradicted(K, learn, 300)),
-        "validation, unseen": float(machine_accuracies(judging, X, y, at["fit"], at["held"], [1])[0]),
-        "validation, seen": float(machine_accuracies(final, X, y, at["fit"], at["held"], [1])[0]),
+        "validation, unseen": float(
+            machine_accuracies(judging, X, y, at["fit"], at["held"], [1])[0]
+        ),
+        "validation, seen": float(
+            machine_accuracies(final, X, y, at["fit"], at["held"], [1])[0]
+        ),
     }
 
 
@@ -548,10 +614,12 @@ def compute_box(row, column, repeat, seed):
     row : str
         A dataset, as the paper names it.
     column : str
-        How many dual variables are ``"at the bound, C = 1"`` or ``"at the bound, C = 10000"``; the ``"largest dual
-        variable"`` at C = 10000; how many training examples are ``"contradicted"``, which means that they share all
-        leaves with one of the other class; the accuracy on the validation part of the machine of C = 1 on a forest
-        that has grown without it (``"validation, unseen"``) and with it (``"validation, seen"``).
+        How many dual variables are ``"at the bound, C = 1"`` or ``"at the bound, C =
+        10000"``; the ``"largest dual variable"`` at C = 10000; how many training
+        examples are ``"contradicted"``, which means that they share all leaves with one
+        of the other class; the accuracy on the validation part of the machine of C = 1
+        on a forest that has grown without it (``"validation, unseen"``) and with it
+        (``"validation, seen"``).
     repeat : int
         The repetition: the same split as in ``forest-table1``.
     seed : int
@@ -584,7 +652,8 @@ BOX = Table(
         ("Wdbc", "validation, seen", 0),
         ("Heart", "contradicted", 1),
     ],
-    summary="UCI: whether the bound C matters to an SVM on counts of leaves, and what the validation part sees",
+    summary="UCI: whether the bound C matters to an SVM on counts of leaves, and "
+    "what the validation part sees",
     units="counts, a dual variable and accuracies",
 )
 TABLES = [TABLE, WHY, ALARMS, BOX]

@@ -16,7 +16,13 @@ from sklearn.svm import SVC
 from ..core import PolynomialKernel, RBFKernel, first_largest
 from ..datasets import UCI
 from .forest_uci import DATASETS, load_task, parts
-from ..mkl import PairProblem, gram_moments, make_regularizer, mkl_path, standardize_gram
+from okbook.mkl import (
+    PairProblem,
+    gram_moments,
+    make_regularizer,
+    mkl_path,
+    standardize_gram,
+)
 from ..tables import Table
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #a2b5e04e
@@ -36,8 +42,9 @@ def kernel_bank(X):
     Returns
     -------
     list of (Kernel, list of int)
-        Kernels and the columns that they look at: thirteen for all variables and for each that has more than two
-        values, one for each that has two, none for one that is constant.
+        Kernels and the columns that they look at: thirteen for all variables and for
+        each that has more than two values, one for each that has two, none for one that
+        is constant.
 
     Notes
     -----
@@ -50,11 +57,15 @@ def kernel_bank(X):
     >>> len(kernel_bank(np.array([[0.0, 1.0, 5.0], [1.0, 2.0, 5.0], [0.0, 3.0, 5.0]])))
     27
     """
-    forms = [PolynomialKernel(degree=degree) for degree in (1, 2, 3)] + [RBFKernel(sigma=width) for width in WIDTHS]
+    forms = [PolynomialKernel(degree=degree) for degree in (1, 2, 3)] + [
+        RBFKernel(sigma=width) for width in WIDTHS
+    ]
     bank = [(form, list(range(X.shape[1]))) for form in forms]
     for column, values in enumerate(X.T):
         n_values = len(np.unique(values))
-        bank += [(form, [column]) for form in forms[: {1: 0, 2: 1}.get(n_values, len(forms))]]
+        bank += [
+            (form, [column]) for form in forms[: {1: 0, 2: 1}.get(n_values, len(forms))]
+        ]
     return bank
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #0742a59f
@@ -79,8 +90,8 @@ def learn_weights(X, y, lams, seed, most=MOST_PAIRED):
     bank : list of (Kernel, list of int)
         The kernels, as in :func:`kernel_bank`.
     weights : ndarray of shape (n_lams, n_kernels)
-        Factors of the Gram matrices as they are, neither centred nor scaled: once it is centred, their combination
-        has a mean diagonal of one on these examples.
+        Factors of the Gram matrices as they are, neither centred nor scaled: once it is
+        centred, their combination has a mean diagonal of one on these examples.
 
     Notes
     -----
@@ -96,7 +107,12 @@ def learn_weights(X, y, lams, seed, most=MOST_PAIRED):
             yield standardize_gram(K, moments[-1])
 
     problem = PairProblem(grams(), y[some], n_kernels=len(bank), check_psd=False)
-    path = np.array([found.mu for found in mkl_path(problem, make_regularizer("l1", len(bank)), lams)])
+    path = np.array(
+        [
+            found.mu
+            for found in mkl_path(problem, make_regularizer("l1", len(bank)), lams)
+        ]
+    )
     sums = np.maximum(path.sum(axis=1, keepdims=True), 1e-300)
     return bank, path / sums / np.array([size for _, size in moments])
 
@@ -128,7 +144,8 @@ def combined(bank, weights, A, B):
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #6ba7f891
 def standardized(X, learn):
-    """Centre and scale inputs by what some of them say; a missing value becomes the mean.
+    """Centre and scale inputs by what some of them say; a missing value becomes the
+    mean.
 
     Parameters
     ----------
@@ -144,7 +161,9 @@ def standardized(X, learn):
     """
     X = X.astype(np.float64)
     deviation = np.nanstd(X[learn], axis=0)
-    return np.nan_to_num((X - np.nanmean(X[learn], axis=0)) / np.where(deviation > 0, deviation, 1.0))
+    return np.nan_to_num(
+        (X - np.nanmean(X[learn], axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    )
 
 
 def accuracies(name, repeat, learn, judge, choices, grid, weigh=learn_weights):
@@ -161,8 +180,8 @@ def accuracies(name, repeat, learn, judge, choices, grid, weigh=learn_weights):
     choices, grid : sequence of float
         Values of the parameter of ``weigh``, which is lam, and of C.
     weigh : callable, default=learn_weights
-        What weights the kernels are given: ``weigh(X, y, choices, seed)`` returns a bank of kernels and a row of
-        weights for each choice.
+        What weights the kernels are given: ``weigh(X, y, choices, seed)`` returns a
+        bank of kernels and a row of weights for each choice.
 
     Returns
     -------
@@ -176,17 +195,24 @@ def accuracies(name, repeat, learn, judge, choices, grid, weigh=learn_weights):
     X, y = load_task(name)
     at = parts(y, repeat)
     learn = np.sort(np.random.default_rng(repeat).permutation(at[learn])[:MOST_TRAINED])
-    X, judge, found = standardized(X, learn), at[judge], np.empty((len(choices), len(grid)))
+    X, judge, found = (
+        standardized(X, learn),
+        at[judge],
+        np.empty((len(choices), len(grid))),
+    )
     bank, path = weigh(X[learn], y[learn], choices, repeat)
     for row, weights in zip(found, path):
-        K, K_judge = (combined(bank, weights, X[rows], X[learn]) for rows in (learn, judge))
+        K, K_judge = (
+            combined(bank, weights, X[rows], X[learn]) for rows in (learn, judge)
+        )
         machines = (SVC(C=C, kernel="precomputed").fit(K, y[learn]) for C in grid)
         row[:] = [machine.score(K_judge, y[judge]) for machine in machines]
     return found
 
 
 def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
-    """Choose both parameters on the validation part, train on the training part, and judge on the test part.
+    """Choose both parameters on the validation part, train on the training part, and
+    judge on the test part.
 
     Parameters
     ----------
@@ -195,7 +221,8 @@ def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
     repeat : int
         The repetition.
     choices : sequence of float
-        Values of the parameter of ``weigh``; of those that are equally good, the first is taken.
+        Values of the parameter of ``weigh``; of those that are equally good, the first
+        is taken.
     weigh : callable, default=learn_weights
         As in :func:`accuracies`.
 
@@ -210,7 +237,11 @@ def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
     """
     held = accuracies(name, repeat, "fit", "held", choices, C_GRID, weigh)
     best = np.unravel_index(first_largest(held.ravel()), held.shape)
-    return float(accuracies(name, repeat, "train", "test", [choices[best[0]]], [C_GRID[best[1]]], weigh)[0, 0])
+    return float(
+        accuracies(
+            name, repeat, "train", "test", [choices[best[0]]], [C_GRID[best[1]]], weigh
+        )[0, 0]
+    )
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #315fd694
 def compute_cell(row, column, repeat, seed):
@@ -232,7 +263,9 @@ def compute_cell(row, column, repeat, seed):
     float
         The accuracy on the test part.
     """
-    return chosen_accuracy(DATASETS[row], repeat, LAMS)  # the largest lam and the smallest C of those that are best
+    return chosen_accuracy(
+        DATASETS[row], repeat, LAMS
+    )  # the largest lam and the smallest C of those that are best
 
 
 TABLE = Table(
@@ -274,7 +307,9 @@ def equal_weights(X, y, choices, seed):
     Derived in the lab :ref:`lab-forest-uci-mkl`.
     """
     bank = kernel_bank(X)
-    sizes = np.array([gram_moments(kernel.gram(X[:, columns]))[1] for kernel, columns in bank])
+    sizes = np.array(
+        [gram_moments(kernel.gram(X[:, columns]))[1] for kernel, columns in bank]
+    )
     return bank, 1.0 / (len(bank) * sizes)[None]
 
 
@@ -307,7 +342,13 @@ def one_gaussian(X, y, choices, seed):
     return bank, np.diag([1.0 / gram_moments(kernel.gram(X))[1] for kernel, _ in bank])
 
 
-QUOTED = ("Sonar", "Liver", "Parkinsons", "Pima", "Ionosphere")  # the sets of the printed column
+QUOTED = (
+    "Sonar",
+    "Liver",
+    "Parkinsons",
+    "Pima",
+    "Ionosphere",
+)  # the sets of the printed column
 BOUND = ("Liver", "Pima", "Ionosphere")  # those on which the limit of pairs binds
 WEIGHTINGS = {
     "equal weights": ((None,), equal_weights),
@@ -324,8 +365,9 @@ def compute_weighting(row, column, repeat, seed):
     row : str
         A dataset, as the paper names it.
     column : {"equal weights", "one Gaussian", "all pairs"}
-        How the kernels of the bank are weighted: all alike; one Gaussian kernel on all variables alone, whose
-        bandwidth is chosen with C; or as in the table, but from the pairs of all training examples.
+        How the kernels of the bank are weighted: all alike; one Gaussian kernel on all
+        variables alone, whose bandwidth is chosen with C; or as in the table, but from
+        the pairs of all training examples.
     repeat : int
         The repetition: the same split as in ``forest-table1``.
     seed : int
@@ -343,12 +385,18 @@ WHY = Table(
     id="forest-table1-mkl-why",
     rows=QUOTED,
     columns=list(WEIGHTINGS),
-    cells=[(row, column) for row in QUOTED for column in WEIGHTINGS if column != "all pairs" or row in BOUND],
+    cells=[
+        (row, column)
+        for row in QUOTED
+        for column in WEIGHTINGS
+        if column != "all pairs" or row in BOUND
+    ],
     repeats=20,
     compute=compute_weighting,
     datasets=[DATASETS[row] for row in QUOTED],
     slice=[("Liver", "equal weights", 4), ("Parkinsons", "one Gaussian", 1)],
-    summary="UCI: the kernels of forest-table1-mkl with equal weights, one kernel alone, and weights from all pairs",
+    summary="UCI: the kernels of forest-table1-mkl with equal weights, one kernel "
+    "alone, and weights from all pairs",
     units="accuracy",
 )
 TABLES = [TABLE, WHY]

@@ -23,7 +23,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from ..core import RBFKernel, first_largest, first_smallest, macro_f1, mean_mcc, squared_distances
+from okbook.core import (
+    RBFKernel,
+    first_largest,
+    first_smallest,
+    macro_f1,
+    mean_mcc,
+    squared_distances,
+)
 from ..datasets import load_proteins
 from okbook.mkl import (
     AlignmentMKL,
@@ -44,9 +51,15 @@ from ..tables import Table
 # %% ../../nbs/41_protein_localisation.ipynb #1058bb03
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 PATTERNS = sorted(
-    ("x" + "".join(rest).rstrip(".") for rest in product(".x", repeat=4)), key=lambda p: (p.count("x"), len(p), p)
+    ("x" + "".join(rest).rstrip(".") for rest in product(".x", repeat=4)),
+    key=lambda p: (p.count("x"), len(p), p),
 )
-REGIONS = {"whole": slice(None), "first 15": slice(15), "first 60": slice(60), "last 15": slice(-15, None)}
+REGIONS = {
+    "whole": slice(None),
+    "first 15": slice(15),
+    "first 60": slice(60),
+    "last 15": slice(-15, None),
+}
 CODES = np.full(256, -1)
 CODES[list(AMINO_ACIDS.encode())] = np.arange(20)
 
@@ -59,7 +72,8 @@ def motif_counts(sequences, pattern, region=slice(None)):
     sequences : sequence of str
         The proteins, one letter an amino acid.
     pattern : str
-        ``"x"`` for a letter that counts and ``"."`` for one that does not, beginning and ending with ``"x"``.
+        ``"x"`` for a letter that counts and ``"."`` for one that does not, beginning
+        and ending with ``"x"``.
     region : slice, default=slice(None)
         The part of each protein to look at.
 
@@ -82,18 +96,24 @@ def motif_counts(sequences, pattern, region=slice(None)):
     texts = [sequence[region] for sequence in sequences]
     lengths = np.array([len(text) for text in texts])
     letters = CODES[np.frombuffer("".join(texts).encode("ascii"), np.uint8)]
-    owners, ends = np.repeat(np.arange(len(texts)), lengths), np.repeat(np.cumsum(lengths), lengths)
+    owners, ends = (
+        np.repeat(np.arange(len(texts)), lengths),
+        np.repeat(np.cumsum(lengths), lengths),
+    )
     marks = [offset for offset, mark in enumerate(pattern) if mark == "x"]
     starts = np.flatnonzero(np.arange(len(letters)) + marks[-1] < ends)
     motifs = letters[starts[:, None] + marks]
     known = (motifs >= 0).all(axis=1)
     numbers = motifs[known] @ 20 ** np.arange(len(marks))
     cells = owners[starts][known], numbers
-    return csr_array((np.ones(len(numbers)), cells), shape=(len(texts), 20 ** len(marks)))
+    return csr_array(
+        (np.ones(len(numbers)), cells), shape=(len(texts), 20 ** len(marks))
+    )
 
 # %% ../../nbs/41_protein_localisation.ipynb #b4d70a5f
 def motif_gram(counts):
-    r"""Gram matrix :math:`\sum_w \sqrt{p_w q_w}` of histograms p and q, each divided by its sum.
+    r"""Gram matrix :math:`\sum_w \sqrt{p_w q_w}` of histograms p and q, each divided by
+    its sum.
 
     Parameters
     ----------
@@ -110,7 +130,9 @@ def motif_gram(counts):
     Derived in the lab :ref:`lab-mkl-proteins`.
     """
     sums = np.repeat(np.maximum(counts.sum(axis=1), 1), np.diff(counts.indptr))
-    roots = csr_array((np.sqrt(counts.data / sums), counts.indices, counts.indptr), shape=counts.shape)
+    roots = csr_array(
+        (np.sqrt(counts.data / sums), counts.indices, counts.indptr), shape=counts.shape
+    )
     if counts.shape[1] <= 400:  # such histograms are not sparse
         dense = roots.toarray()
         return dense @ dense.T
@@ -118,7 +140,8 @@ def motif_gram(counts):
 
 # %% ../../nbs/41_protein_localisation.ipynb #dec35d40
 def gaussian_gram(K):
-    """Gaussian kernel in the feature space of another: its width the median of the squared distances.
+    """Gaussian kernel in the feature space of another: its width the median of the
+    squared distances.
 
     Parameters
     ----------
@@ -153,7 +176,11 @@ def profile_grams(neglog10_evalues, genome_bits):
     dict of str to ndarray of shape (n, n)
         Three and two Gram matrices.
     """
-    rows = {"BLAST, log E": neglog10_evalues, "BLAST, E": 10.0**-neglog10_evalues, "phylogeny": genome_bits}
+    rows = {
+        "BLAST, log E": neglog10_evalues,
+        "BLAST, E": 10.0**-neglog10_evalues,
+        "phylogeny": genome_bits,
+    }
     linear = {name: A @ A.T for name, A in rows.items()}
     grams = {f"{name}, linear": K for name, K in linear.items() if name != "BLAST, E"}
     return grams | {f"{name}, Gaussian": gaussian_gram(K) for name, K in linear.items()}
@@ -186,7 +213,10 @@ def protein_kernels(sequences, neglog10_evalues, genome_bits):
     """
     for region, part in REGIONS.items():
         for pattern in PATTERNS:
-            yield f"{pattern}, {region}", motif_gram(motif_counts(sequences, pattern, part))
+            yield (
+                f"{pattern}, {region}",
+                motif_gram(motif_counts(sequences, pattern, part)),
+            )
     yield from profile_grams(neglog10_evalues, genome_bits).items()
 
 # %% ../../nbs/41_protein_localisation.ipynb #4d509eeb
@@ -202,8 +232,9 @@ def load_task(dataset):
     Returns
     -------
     Bunch
-        ``kernels`` (69, n, n) in single precision; ``names``; ``y``, the classes; ``score``, the function of true
-        and predicted classes that the source measures by.
+        ``kernels`` (69, n, n) in single precision; ``names``; ``y``, the classes;
+        ``score``, the function of true and predicted classes that the source measures
+        by.
 
     Notes
     -----
@@ -211,7 +242,11 @@ def load_task(dataset):
     """
     name, score = DATASETS[dataset]
     bunch = load_proteins(name)
-    rows = np.flatnonzero(bunch.source == "psortb2") if "777" in dataset else np.arange(len(bunch.target))
+    rows = (
+        np.flatnonzero(bunch.source == "psortb2")
+        if "777" in dataset
+        else np.arange(len(bunch.target))
+    )
     evalues = bunch.neglog10_evalues[np.ix_(rows, rows)]
     found = protein_kernels(bunch.sequences[rows], evalues, bunch.genome_bits[rows])
     names, kernels = [], np.empty((69, len(rows), len(rows)), dtype=np.float32)
@@ -222,7 +257,8 @@ def load_task(dataset):
 
 # %% ../../nbs/41_protein_localisation.ipynb #3d892939
 def parts(y, trial):
-    """Split the proteins into a training and a test part, and the training part once more, 80 % to 20 %.
+    """Split the proteins into a training and a test part, and the training part once
+    more, 80 % to 20 %.
 
     Parameters
     ----------
@@ -243,13 +279,21 @@ def parts(y, trial):
     >>> {name: len(part) for name, part in parts(np.arange(100) % 2, trial=0).items()}
     {'train': 80, 'test': 20, 'fit': 64, 'held': 16}
     """
-    train, test = train_test_split(np.arange(len(y)), test_size=0.2, stratify=y, random_state=trial)
-    fit, held = train_test_split(train, test_size=0.2, stratify=y[train], random_state=trial)
-    return {name: np.sort(part) for name, part in dict(train=train, test=test, fit=fit, held=held).items()}
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=0.2, stratify=y, random_state=trial
+    )
+    fit, held = train_test_split(
+        train, test_size=0.2, stratify=y[train], random_state=trial
+    )
+    return {
+        name: np.sort(part)
+        for name, part in dict(train=train, test=test, fit=fit, held=held).items()
+    }
 
 # %% ../../nbs/41_protein_localisation.ipynb #4afc9b76
 def standardized(K, learn, rows, columns):
-    """Part of a Gram matrix with the mean of the learning part at the origin, and its mean squared length one.
+    """Part of a Gram matrix with the mean of the learning part at the origin, and its
+    mean squared length one.
 
     Parameters
     ----------
@@ -271,7 +315,8 @@ def standardized(K, learn, rows, columns):
     """
     means, size = gram_moments(K[learn][:, learn])
     left, right = (
-        means if part is learn else K[part][:, learn].mean(axis=1, dtype=np.float64) for part in (rows, columns)
+        means if part is learn else K[part][:, learn].mean(axis=1, dtype=np.float64)
+        for part in (rows, columns)
     )
     moved = K[rows][:, columns]
     moved -= left.astype(K.dtype)[:, None]
@@ -280,7 +325,8 @@ def standardized(K, learn, rows, columns):
 
 # %% ../../nbs/41_protein_localisation.ipynb #e4264561
 def draw_pairs(grams, y, trial):
-    """Draw the binary problem on pairs: all pairs of one class, and as many of different classes.
+    """Draw the binary problem on pairs: all pairs of one class, and as many of
+    different classes.
 
     Parameters
     ----------
@@ -300,15 +346,21 @@ def draw_pairs(grams, y, trial):
     -----
     For the problem eq-mkl-1. Derived in the lab :ref:`lab-mkl-proteins`.
     """
-    same = sum(count * (count + 1) // 2 for count in np.unique(y, return_counts=True)[1])
-    return PairProblem(grams, y, n_pairs=int(2 * same), check_psd=False, n_jobs=1, random_state=trial)
+    same = sum(
+        count * (count + 1) // 2 for count in np.unique(y, return_counts=True)[1]
+    )
+    return PairProblem(
+        grams, y, n_pairs=int(2 * same), check_psd=False, n_jobs=1, random_state=trial
+    )
 
 # %% ../../nbs/41_protein_localisation.ipynb #9deb8c02
 LAMS = tuple(float(lam) for lam in 10.0 ** np.arange(0.0, -5.1, -0.5))
 C_GRID = (0.1, 1.0, 10.0, 100.0)
 REGULARIZERS = {"R2": "l2", "R1": "l1", "R2Q": "l2-corr", "R1Q": "l1-corr"}
 METHODS = {row: (name, "sgd") for row, name in REGULARIZERS.items()}
-METHODS |= {f"{row} certified": (name, "certified") for row, name in REGULARIZERS.items()}
+METHODS |= {
+    f"{row} certified": (name, "certified") for row, name in REGULARIZERS.items()
+}
 METHODS["R1+R2Q certified"] = ("sparse-corr", "certified")
 BASELINES = ("uniform", "alignment", "best kernel")
 
@@ -341,14 +393,20 @@ def solve(problem, regularizer, solver, lams, trial, tol=1e-4, max_iter=20_000):
     term = make_regularizer(regularizer, problem.correlations_)
     if solver == "certified":
         least = lam_max(problem, term)  # from there on no kernel is worth its price
-        path = iter(mkl_path(problem, term, [lam for lam in lams if lam < least], tol=tol))
+        path = iter(
+            mkl_path(problem, term, [lam for lam in lams if lam < least], tol=tol)
+        )
         nothing = Bunch(mu=np.zeros(problem.n_kernels), objective=1.0)
         return [next(path) if lam < least else nothing for lam in lams]
-    return [solve_sgd(problem, term, lam, max_iter=max_iter, random_state=trial) for lam in lams]
+    return [
+        solve_sgd(problem, term, lam, max_iter=max_iter, random_state=trial)
+        for lam in lams
+    ]
 
 # %% ../../nbs/41_protein_localisation.ipynb #6f702b7a
 def machine_scores(task, weights, learn, test, grid):
-    """Scores of support vector machines on a weighted sum of kernels, one for each value of C.
+    """Scores of support vector machines on a weighted sum of kernels, one for each
+    value of C.
 
     Parameters
     ----------
@@ -373,7 +431,9 @@ def machine_scores(task, weights, learn, test, grid):
     K = np.tensordot(weights.astype(np.float32), task.kernels, 1).astype(np.float64)
     gram, cross = (standardized(K, learn, rows, learn) for rows in (learn, test))
     machines = (SVC(C=C, kernel="precomputed").fit(gram, task.y[learn]) for C in grid)
-    return np.array([task.score(task.y[test], machine.predict(cross)) for machine in machines])
+    return np.array(
+        [task.score(task.y[test], machine.predict(cross)) for machine in machines]
+    )
 
 # %% ../../nbs/41_protein_localisation.ipynb #2979272e
 def judge(task, at, units, searched, weights):
@@ -393,15 +453,18 @@ def judge(task, at, units, searched, weights):
     Returns
     -------
     dict of str to float
-        ``"score"`` in points of 100, ``"kernels"`` and ``"C"``; and how many kernels there are if only weights above
-        a thousandth of the largest count, ``"over 1e-3"``, or only the largest that make up 99 % of the sum,
-        ``"99 %"``.
+        ``"score"`` in points of 100, ``"kernels"`` and ``"C"``; and how many kernels
+        there are if only weights above a thousandth of the largest count, ``"over
+        1e-3"``, or only the largest that make up 99 % of the sum, ``"99 %"``.
     """
     tried = machine_scores(task, searched / units["fit"], at["fit"], at["held"], C_GRID)
     C = C_GRID[int(first_largest(tried))]
     share = np.cumsum(np.sort(weights)[::-1]) / weights.sum()
     return {
-        "score": 100.0 * machine_scores(task, weights / units["train"], at["train"], at["test"], [C])[0],
+        "score": 100.0
+        * machine_scores(task, weights / units["train"], at["train"], at["test"], [C])[
+            0
+        ],
         "kernels": np.count_nonzero(weights),
         "C": C,
         "over 1e-3": np.sum(weights > 1e-3 * weights.max()),
@@ -410,7 +473,8 @@ def judge(task, at, units, searched, weights):
 
 # %% ../../nbs/41_protein_localisation.ipynb #01294bf2
 def search(problems, regularizer, solver, trial):
-    """Choose lam by the smallest hinge loss on the held pairs, and learn the weights on all training pairs.
+    """Choose lam by the smallest hinge loss on the held pairs, and learn the weights on
+    all training pairs.
 
     Parameters
     ----------
@@ -424,16 +488,23 @@ def search(problems, regularizer, solver, trial):
     Returns
     -------
     Bunch
-        ``path``, the solutions for ``LAMS`` on the ``"fit"`` part, and ``losses``, theirs on the held pairs;
-        ``lam``, and ``searched`` and ``weights``, the weights for it on the ``"fit"`` and the ``"train"`` part;
-        ``objective`` of the latter.
+        ``path``, the solutions for ``LAMS`` on the ``"fit"`` part, and ``losses``,
+        theirs on the held pairs; ``lam``, and ``searched`` and ``weights``, the weights
+        for it on the ``"fit"`` and the ``"train"`` part; ``objective`` of the latter.
     """
     path = solve(problems["fit"], regularizer, solver, LAMS, trial)
     losses = np.array([problems["held"].loss(found.mu) for found in path])
     best = int(first_smallest(losses))
-    final = solve(problems["train"], regularizer, solver, LAMS[best : best + 1], trial)[0]
+    final = solve(problems["train"], regularizer, solver, LAMS[best : best + 1], trial)[
+        0
+    ]
     return Bunch(
-        path=path, losses=losses, lam=LAMS[best], searched=path[best].mu, weights=final.mu, objective=final.objective
+        path=path,
+        losses=losses,
+        lam=LAMS[best],
+        searched=path[best].mu,
+        weights=final.mu,
+        objective=final.objective,
     )
 
 # %% ../../nbs/41_protein_localisation.ipynb #1527cd20
@@ -456,19 +527,31 @@ def convergence(problem, regularizer, solver, found, trial, patient):
     Returns
     -------
     dict of str to float
-        Of the stochastic gradient, ``"excess"``, by how many per cent its objective is above the least one, and
-        numbers of kernels: ``"optimum"``, of the least one, and ``"ten times"``, of its own after 200,000 steps.
-        Of the certified solver, the number of kernels at other gaps, ``"gap 1e-2"``, ``"gap 1e-3"``, ``"gap 1e-5"``.
+        Of the stochastic gradient, ``"excess"``, by how many per cent its objective is
+        above the least one, and numbers of kernels: ``"optimum"``, of the least one,
+        and ``"ten times"``, of its own after 200,000 steps. Of the certified solver,
+        the number of kernels at other gaps, ``"gap 1e-2"``, ``"gap 1e-3"``, ``"gap
+        1e-5"``.
     """
 
     def again(solver, **options):
         return solve(problem, regularizer, solver, [found.lam], trial, **options)[0]
 
     if solver == "certified":
-        return {f"gap 1e-{k}": np.count_nonzero(again(solver, tol=10.0**-k).mu) for k in (2, 3, 5)}
+        return {
+            f"gap 1e-{k}": np.count_nonzero(again(solver, tol=10.0**-k).mu)
+            for k in (2, 3, 5)
+        }
     best = again("certified")
-    measured = {"excess": 100.0 * (found.objective / best.objective - 1.0), "optimum": np.count_nonzero(best.mu)}
-    return measured | ({"ten times": np.count_nonzero(again(solver, max_iter=200_000).mu)} if patient else {})
+    measured = {
+        "excess": 100.0 * (found.objective / best.objective - 1.0),
+        "optimum": np.count_nonzero(best.mu),
+    }
+    return measured | (
+        {"ten times": np.count_nonzero(again(solver, max_iter=200_000).mu)}
+        if patient
+        else {}
+    )
 
 # %% ../../nbs/41_protein_localisation.ipynb #3102c014
 def baselines(grams, y):
@@ -489,11 +572,16 @@ def baselines(grams, y):
     alone = alignment_weights(grams, y, "independent")
     best = np.zeros(len(grams))
     best[first_largest(alone)] = 1.0
-    return {"uniform": np.ones(len(grams)), "alignment": alignment_weights(grams, y), "best kernel": best}
+    return {
+        "uniform": np.ones(len(grams)),
+        "alignment": alignment_weights(grams, y),
+        "best kernel": best,
+    }
 
 # %% ../../nbs/41_protein_localisation.ipynb #79650817
 def prepare(task, at, trial):
-    """Centre and scale the kernels on the learning parts, draw the pairs, and weigh the kernels without them.
+    """Centre and scale the kernels on the learning parts, draw the pairs, and weigh the
+    kernels without them.
 
     Parameters
     ----------
@@ -507,7 +595,8 @@ def prepare(task, at, trial):
     Returns
     -------
     problems : dict of str to PairProblem
-        The pairs of the parts ``"fit"``, ``"held"`` (centred and scaled as ``"fit"``) and ``"train"``.
+        The pairs of the parts ``"fit"``, ``"held"`` (centred and scaled as ``"fit"``)
+        and ``"train"``.
     units : dict of str to ndarray of shape (p,)
         What the kernels are divided by on ``"fit"`` and on ``"train"``.
     simple : dict of str to dict
@@ -515,10 +604,14 @@ def prepare(task, at, trial):
     """
     problems, units, simple = {}, {}, {}
     for part, learn in {"fit": "fit", "held": "fit", "train": "train"}.items():
-        grams = np.stack([standardized(K, at[learn], at[part], at[part]) for K in task.kernels])
+        grams = np.stack(
+            [standardized(K, at[learn], at[part], at[part]) for K in task.kernels]
+        )
         problems[part] = draw_pairs(grams, task.y[at[part]], trial)
         if part == learn:
-            units[part] = np.array([gram_moments(K[at[part]][:, at[part]])[1] for K in task.kernels])
+            units[part] = np.array(
+                [gram_moments(K[at[part]][:, at[part]])[1] for K in task.kernels]
+            )
             simple[part] = baselines(grams, task.y[at[part]])
     return problems, units, simple
 
@@ -537,9 +630,11 @@ def run_trial(dataset, trial):
     Returns
     -------
     dict of str to dict
-        For each method what :func:`judge` and :func:`convergence` measure, ``"lam"`` (its decimal logarithm),
-        ``"share"``, the weights divided by their sum, and, for each value of lam, ``"path kernels"``, their number
-        on the ``"fit"`` part, ``"path loss"``, the loss on the held pairs, and ``"path"``, the weights themselves.
+        For each method what :func:`judge` and :func:`convergence` measure, ``"lam"``
+        (its decimal logarithm), ``"share"``, the weights divided by their sum, and, for
+        each value of lam, ``"path kernels"``, their number on the ``"fit"`` part,
+        ``"path loss"``, the loss on the held pairs, and ``"path"``, the weights
+        themselves.
 
     Notes
     -----
@@ -553,7 +648,14 @@ def run_trial(dataset, trial):
         found = search(problems, regularizer, solver, trial)
         results[row] = {
             **judge(task, at, units, found.searched, found.weights),
-            **convergence(problems["train"], regularizer, solver, found, trial, patient=dataset == "psortpos"),
+            **convergence(
+                problems["train"],
+                regularizer,
+                solver,
+                found,
+                trial,
+                patient=dataset == "psortpos",
+            ),
             "lam": np.log10(found.lam),
             "share": found.weights / found.weights.sum(),
             "path kernels": [np.count_nonzero(step.mu) for step in found.path],
@@ -562,11 +664,16 @@ def run_trial(dataset, trial):
         }
     for row in BASELINES:
         weights = simple["train"][row]
-        results[row] = judge(task, at, units, simple["fit"][row], weights) | {"share": weights / weights.sum()}
+        results[row] = judge(task, at, units, simple["fit"][row], weights) | {
+            "share": weights / weights.sum()
+        }
     return results
 
 # %% ../../nbs/41_protein_localisation.ipynb #a5bdf0f2
-STEP_RULES = {"1/sqrt(k)": lambda k, lam: 1.0 / np.sqrt(k), "1/(lam k)": lambda k, lam: 1.0 / (lam * k)}
+STEP_RULES = {
+    "1/sqrt(k)": lambda k, lam: 1.0 / np.sqrt(k),
+    "1/(lam k)": lambda k, lam: 1.0 / (lam * k),
+}
 STEP_LAMS = {f"10^{power:.1f}": float(10.0**power) for power in (-2.5, -3.0, -3.5)}
 
 
@@ -596,7 +703,9 @@ def descend(problem, term, lam, lengths, random_state):
     Equation eq-mklsolve-sgd. Derived in the lab :ref:`lab-mkl-proteins`.
     """
     mu = np.zeros(problem.n_kernels)
-    drawn = np.random.default_rng(random_state).integers(0, problem.n_pairs, len(lengths))
+    drawn = np.random.default_rng(random_state).integers(
+        0, problem.n_pairs, len(lengths)
+    )
     for length, q in zip(lengths, drawn):
         slope = 0.5 * lam * term.gradient(mu)
         if problem.t[q] * (problem.Z[q] @ mu) < 1:
@@ -607,7 +716,8 @@ def descend(problem, term, lam, lengths, random_state):
 # %% ../../nbs/41_protein_localisation.ipynb #b71e4e9e
 @cache
 def run_steps(trial, n_steps=20_000):
-    """Compare lengths of steps of the stochastic gradient with the optimum: R1 on the training pairs of psortPos.
+    """Compare lengths of steps of the stochastic gradient with the optimum: R1 on the
+    training pairs of psortPos.
 
     Parameters
     ----------
@@ -619,9 +729,9 @@ def run_steps(trial, n_steps=20_000):
     Returns
     -------
     dict of str to dict
-        For each key of ``STEP_LAMS`` the number of kernels at the optimum, ``"optimum"``, and for each of
-        ``STEP_RULES`` the number of ``"kernels"`` and the ``"excess"``, by how many per cent the objective is above
-        the least one.
+        For each key of ``STEP_LAMS`` the number of kernels at the optimum,
+        ``"optimum"``, and for each of ``STEP_RULES`` the number of ``"kernels"`` and
+        the ``"excess"``, by how many per cent the objective is above the least one.
 
     Notes
     -----
@@ -629,15 +739,25 @@ def run_steps(trial, n_steps=20_000):
     """
     task = load_task("psortpos")
     train = parts(task.y, trial)["train"]
-    problem = draw_pairs(np.stack([standardized(K, train, train, train) for K in task.kernels]), task.y[train], trial)
-    term, k, results = make_regularizer("l1", problem.correlations_), np.arange(1.0, n_steps + 1), {}
+    problem = draw_pairs(
+        np.stack([standardized(K, train, train, train) for K in task.kernels]),
+        task.y[train],
+        trial,
+    )
+    term, k, results = (
+        make_regularizer("l1", problem.correlations_),
+        np.arange(1.0, n_steps + 1),
+        {},
+    )
     for name, lam in STEP_LAMS.items():
         least = solve(problem, "l1", "certified", [lam], trial)[0]
         results[name] = {"optimum": np.count_nonzero(least.mu)}
         for rule, length in STEP_RULES.items():
             mu = descend(problem, term, lam, length(k, lam), trial)
             results[name][f"{rule}: kernels"] = np.count_nonzero(mu)
-            results[name][f"{rule}: excess"] = 100.0 * (problem.objective(mu, term, lam) / least.objective - 1.0)
+            results[name][f"{rule}: excess"] = 100.0 * (
+                problem.objective(mu, term, lam) / least.objective - 1.0
+            )
     return results
 
 # %% ../../nbs/41_protein_localisation.ipynb #a15e34a9
@@ -647,13 +767,21 @@ RIVALS = {
     "best kernel": BestKernel(C=10),
     "alignment, independent": AlignmentMKL(method="independent", C=(1, 10)),
     "alignment, joint": AlignmentMKL(C=(1, 10)),
-    **{name: TwoStageMKLClassifier(regularizer=name, lam=(0.1, 0.01, 0.001), C=(1, 10)) for name in TERMS},
+    **{
+        name: TwoStageMKLClassifier(regularizer=name, lam=(0.1, 0.01, 0.001), C=(1, 10))
+        for name in TERMS
+    },
 }
-NOISY_SETS = {"wine": (load_wine, 1), "breast cancer": (load_breast_cancer, 1), "digits": (load_digits, 4)}
+NOISY_SETS = {
+    "wine": (load_wine, 1),
+    "breast cancer": (load_breast_cancer, 1),
+    "digits": (load_digits, 4),
+}
 
 
 def with_noise(X, width, rng):
-    """Standardise variables, add a shuffled double of each block, and give each block a Gaussian kernel.
+    """Standardise variables, add a shuffled double of each block, and give each block a
+    Gaussian kernel.
 
     Parameters
     ----------
@@ -679,7 +807,9 @@ def with_noise(X, width, rng):
     starts = range(0, X.shape[1], width)
     both = np.hstack([X, *(X[rng.permutation(len(X)), m : m + width] for m in starts)])
     form = RBFKernel(sigma=np.sqrt(width))
-    return both, [(form, list(range(m, m + width))) for m in range(0, both.shape[1], width)]
+    return both, [
+        (form, list(range(m, m + width))) for m in range(0, both.shape[1], width)
+    ]
 
 
 @cache
@@ -700,8 +830,9 @@ def run_rival(dataset, row, repeat, n=160):
     Returns
     -------
     dict of str to float
-        ``"accuracy"`` on the other half, in points of 100; ``"kernels"``, how many have more than a thousandth of the
-        largest weight; and ``"noise"``, how many of these are noise.
+        ``"accuracy"`` on the other half, in points of 100; ``"kernels"``, how many have
+        more than a thousandth of the largest weight; and ``"noise"``, how many of these
+        are noise.
 
     Notes
     -----
@@ -734,7 +865,8 @@ def noise_path(regularizer, repeat, n=150):
     Returns
     -------
     losses : ndarray of shape (n_steps,)
-        The loss on pairs, from the largest lam at which there is any weight to the smallest.
+        The loss on pairs, from the largest lam at which there is any weight to the
+        smallest.
     worthless : ndarray of int of shape (n_steps,)
         How many kernels of noise have more than a thousandth of the largest weight.
 
@@ -746,9 +878,15 @@ def noise_path(regularizer, repeat, n=150):
     rng = np.random.default_rng(repeat)
     rows = rng.permutation(len(y))[:n]
     X, kernels = with_noise(X[rows], 1, rng)
-    grams = (standardize_gram(kernel.gram(X[:, columns])) for kernel, columns in kernels)
+    grams = (
+        standardize_gram(kernel.gram(X[:, columns])) for kernel, columns in kernels
+    )
     problem = PairProblem(grams, y[rows], n_kernels=len(kernels), check_psd=False)
-    path = mkl_path(problem, make_regularizer(regularizer, problem.correlations_), np.geomspace(3.0, 1e-3, 24))
+    path = mkl_path(
+        problem,
+        make_regularizer(regularizer, problem.correlations_),
+        np.geomspace(3.0, 1e-3, 24),
+    )
     weights = [found.mu for found in path if found.mu.any()]
     noise = slice(len(kernels) // 2, None)
     worthless = np.array([np.sum(mu[noise] > 1e-3 * mu.max()) for mu in weights])
@@ -792,8 +930,8 @@ def compute_beside(row, column, repeat, seed):
     row : str
         A method.
     column : str
-        Joined by ``": "``, a dataset; in the path and the trace one of ``STEPS``, a value of lam; and a quantity of
-        :func:`run_trial` or one of ``KERNELS``.
+        Joined by ``": "``, a dataset; in the path and the trace one of ``STEPS``, a
+        value of lam; and a quantity of :func:`run_trial` or one of ``KERNELS``.
     repeat : int
         The trial.
     seed : int
@@ -807,7 +945,11 @@ def compute_beside(row, column, repeat, seed):
     dataset, *step, quantity = column.split(": ")
     found = run_trial(dataset, repeat)[row]
     if not step:
-        return found["share"][KERNELS.index(quantity)] if quantity in KERNELS else found[quantity]
+        return (
+            found["share"][KERNELS.index(quantity)]
+            if quantity in KERNELS
+            else found[quantity]
+        )
     values = found["path" if quantity in KERNELS else quantity][STEPS.index(step[0])]
     return values[KERNELS.index(quantity)] if quantity in KERNELS else values
 
@@ -830,11 +972,19 @@ def _crossed(rows, *names):
 TABLE = Table(
     id="mkl-table1",
     rows=[*METHODS, *BASELINES],
-    columns=[f"{dataset} {quantity}" for dataset in DATASETS for quantity in ("score", "kernels")],
+    columns=[
+        f"{dataset} {quantity}"
+        for dataset in DATASETS
+        for quantity in ("score", "kernels")
+    ],
     repeats=10,
     compute=compute_cell,
     datasets=sorted({name for name, _ in DATASETS.values()}),
-    slice=[(row, f"psortpos {quantity}", 0) for row in ("R1", "R2Q certified") for quantity in ("score", "kernels")],
+    slice=[
+        (row, f"psortpos {quantity}", 0)
+        for row in ("R1", "R2Q certified")
+        for quantity in ("score", "kernels")
+    ],
     summary="protein localisation: scores and numbers of kernels, two-stage MKL",
     units="points of 100; kernels",
     digits=1,
@@ -867,7 +1017,9 @@ WEIGHTS = _beside(
     "weights",
     _crossed(CERTIFIED[:4], SETS, KERNELS),
     10,
-    [("R1 certified", "psortpos: x..x, whole", 0)],  # a zero: other weights are known to the gap only
+    [
+        ("R1 certified", "psortpos: x..x, whole", 0)
+    ],  # a zero: other weights are known to the gap only
     "shares of the kernels in the sum of weights",
 )
 TRACE = _beside(
@@ -909,9 +1061,9 @@ def compute_rival(row, column, repeat, seed):
     row : str
         A key of ``RIVALS``.
     column : str
-        A key of ``NOISY_SETS`` and a quantity of :func:`run_rival`, joined by ``": "``; or ``"path: start"`` or
-        ``"path: half"``, the worthless kernels of :func:`noise_path` at its first step and where the loss is nearest
-        to one half.
+        A key of ``NOISY_SETS`` and a quantity of :func:`run_rival`, joined by ``": "``;
+        or ``"path: start"`` or ``"path: half"``, the worthless kernels of
+        :func:`noise_path` at its first step and where the loss is nearest to one half.
     repeat : int
         The state of the random numbers that choose the examples and make the noise.
     seed : int
@@ -931,13 +1083,21 @@ def compute_rival(row, column, repeat, seed):
 
 STEPS_TABLE = Table(
     id="mkl-table1-steps",
-    rows=["optimum", *(f"{rule}: {quantity}" for rule in STEP_RULES for quantity in ("kernels", "excess"))],
+    rows=[
+        "optimum",
+        *(
+            f"{rule}: {quantity}"
+            for rule in STEP_RULES
+            for quantity in ("kernels", "excess")
+        ),
+    ],
     columns=list(STEP_LAMS),
     repeats=10,
     compute=compute_steps,
     datasets=["psortPos"],
     slice=[("optimum", "10^-3.0", 0)],
-    summary="protein localisation: lengths of the steps of the stochastic gradient, R1 on psortPos",
+    summary="protein localisation: lengths of the steps of the stochastic gradient, "
+    "R1 on psortPos",
     units="kernels, or per cent above the least objective",
 )
 RIVALS_CELLS = [

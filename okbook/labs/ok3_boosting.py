@@ -24,7 +24,12 @@ from okbook.labs.ok3_image_completion import (
 from ..tables import Table
 
 # %% ../../nbs/11_image_completion_1_boosting.ipynb #341fc131
-BOOSTING = {"model": OutputKernelBoosting, "n_estimators": 100, "splitter": "random", "min_samples_split": 5}
+BOOSTING = {
+    "model": OutputKernelBoosting,
+    "n_estimators": 100,
+    "splitter": "random",
+    "min_samples_split": 5,
+}
 DEPTHS = (3, 6, None)
 ROUNDS = tuple(range(10, 101, 10))
 
@@ -51,19 +56,30 @@ def boosting_errors(task, fit, held, seed, depths=DEPTHS, rounds=ROUNDS):
         Mean error for each depth and number of trees.
     """
     K, found = task.gram[np.ix_(fit, fit)], {}
-    options = {name: value for name, value in BOOSTING.items() if name not in ("model", "n_estimators")}
+    options = {
+        name: value
+        for name, value in BOOSTING.items()
+        if name not in ("model", "n_estimators")
+    }
     for depth in depths:
         model = OutputKernelBoosting(
-            n_estimators=max(rounds), max_depth=depth, random_state=seed, **options, **_outputs(task)
+            n_estimators=max(rounds),
+            max_depth=depth,
+            random_state=seed,
+            **options,
+            **_outputs(task),
         ).fit(task.top[fit], task.bottom[fit])
         for m, W in enumerate(model.staged_weights(task.top[held]), start=1):
             if m in rounds:
-                found[depth, m] = task.loss[held, fit[decode_weights(W, K, np.diag(K))]].mean()
+                found[depth, m] = task.loss[
+                    held, fit[decode_weights(W, K, np.diag(K))]
+                ].mean()
     return found
 
 # %% ../../nbs/11_image_completion_1_boosting.ipynb #c10c4b0d
 def complete_by_boosting(task, train, test, seed=0, depths=DEPTHS, rounds=ROUNDS):
-    """Complete images by boosted output-kernel trees, depth and number of rounds selected inside.
+    """Complete images by boosted output-kernel trees, depth and number of rounds
+    selected inside.
 
     Parameters
     ----------
@@ -88,7 +104,9 @@ def complete_by_boosting(task, train, test, seed=0, depths=DEPTHS, rounds=ROUNDS
         return boosting_errors(task, fit, held, seed, depths, rounds)
 
     depth, m = select_by_inner_folds(errors, task.target, train)
-    return complete_by_trees(task, train, test, seed, **BOOSTING | {"max_depth": depth, "n_estimators": m})
+    return complete_by_trees(
+        task, train, test, seed, **BOOSTING | {"max_depth": depth, "n_estimators": m}
+    )
 
 # %% ../../nbs/11_image_completion_1_boosting.ipynb #594c6059
 _SIX = BOOSTING | {"max_depth": 6}
@@ -133,7 +151,11 @@ TABLE = Table(
     repeats=5,
     compute=compute_cell,
     datasets=["usps"],
-    slice=[("OK3 boosting", "200", 0), ("depth 6, no shrinkage", "200", 2), ("depth 6, stopped early", "200", 4)],
+    slice=[
+        ("OK3 boosting", "200", 0),
+        ("depth 6, no shrinkage", "200", 2),
+        ("depth 6, stopped early", "200", 4),
+    ],
     summary="image completion: boosting, beyond the source",
     units="RBF loss, from 0 (perfect) to 2",
 )
@@ -143,7 +165,8 @@ REPEATED = BOOSTING | {"n_estimators": 60, "max_depth": 6}
 
 
 def losses_of_mean(task, train, test, seeds):
-    """Measure boosted ensembles of several seeds one by one, and the mean of their weights.
+    """Measure boosted ensembles of several seeds one by one, and the mean of their
+    weights.
 
     Parameters
     ----------
@@ -157,8 +180,8 @@ def losses_of_mean(task, train, test, seeds):
     Returns
     -------
     dict of (str, str) to float
-        Mean loss of the ``"point"`` and of its ``"pre-image"``, of ``"one ensemble"`` (the mean over the seeds) and of
-        the ``"mean of all"``.
+        Mean loss of the ``"point"`` and of its ``"pre-image"``, of ``"one ensemble"``
+        (the mean over the seeds) and of the ``"mean of all"``.
 
     Notes
     -----
@@ -169,25 +192,39 @@ def losses_of_mean(task, train, test, seeds):
 
     def losses(W):
         points = feature_space_losses(W, K, cross, np.ones(len(test)))
-        return points.mean(), task.loss[test, train[decode_weights(W, K, np.diag(K))]].mean()
+        return points.mean(), task.loss[
+            test, train[decode_weights(W, K, np.diag(K))]
+        ].mean()
 
     weights = []
     for seed in seeds:
         model = OutputKernelBoosting(random_state=seed, **options, **_outputs(task))
-        weights.append(model.fit(task.top[train], task.bottom[train]).weights(task.top[test]))
-    one, mean = np.mean([losses(W) for W in weights], axis=0), losses(np.mean(weights, axis=0))
+        weights.append(
+            model.fit(task.top[train], task.bottom[train]).weights(task.top[test])
+        )
+    one, mean = (
+        np.mean([losses(W) for W in weights], axis=0),
+        losses(np.mean(weights, axis=0)),
+    )
     measured = zip(("one ensemble", "mean of all"), (one, mean))
-    return {(row, kind): float(value) for row, both in measured for kind, value in zip(("point", "pre-image"), both)}
+    return {
+        (row, kind): float(value)
+        for row, both in measured
+        for kind, value in zip(("point", "pre-image"), both)
+    }
 
 
 @lru_cache(maxsize=8)
 def _losses_of_fold(fold):
     task = usps_completion()
-    return losses_of_mean(task, *split(task.target, "200", fold), seeds=range(5 * fold, 5 * fold + 5))
+    return losses_of_mean(
+        task, *split(task.target, "200", fold), seeds=range(5 * fold, 5 * fold + 5)
+    )
 
 
 def compute_mean(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-boosting-mean``: one ensemble or the mean of five, before or after decoding.
+    """Compute a cell of ``ok3-table1-boosting-mean``: one ensemble or the mean of five,
+    before or after decoding.
 
     Parameters
     ----------
@@ -216,7 +253,8 @@ MEAN = Table(
     compute=compute_mean,
     datasets=["usps"],
     slice=[("one ensemble", "point", 0), ("mean of all", "point", 0)],
-    summary="image completion: boosted ensembles of five seeds, and their mean (200 images)",
+    summary="image completion: boosted ensembles of five seeds, and their mean (200 "
+    "images)",
     units="squared distance in the output's feature space",
 )
 TABLES = [TABLE, MEAN]

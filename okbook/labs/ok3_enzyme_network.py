@@ -25,7 +25,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 from sklearn.utils import Bunch, check_random_state
 
-from ..core import diffusion_gram, first_largest, merge_ties, pr_auc, roc_auc, vertical_roc
+from okbook.core import (
+    diffusion_gram,
+    first_largest,
+    merge_ties,
+    pr_auc,
+    roc_auc,
+    vertical_roc,
+)
 from ..datasets import load_yeast_enzyme, read_part
 from ..rkhs import KernelCCALinks, LinkPredictorCV, MetricLinks, OutputKernelRidge
 from ..tables import Table
@@ -33,7 +40,13 @@ from ..trees import OutputKernelBagging, OutputKernelExtraTrees, OutputKernelTre
 
 # %% ../../nbs/12_enzyme_network.ipynb #75446f5c
 TYPES = ("expression", "localisation", "phylogenetic")
-ALL_TYPES = ("expression", "expression_eisen", "localisation", "phylogenetic", "phylogenetic_pavlidis")
+ALL_TYPES = (
+    "expression",
+    "expression_eisen",
+    "localisation",
+    "phylogenetic",
+    "phylogenetic_pavlidis",
+)
 
 
 @lru_cache(maxsize=2)
@@ -48,7 +61,8 @@ def yeast_network(nodes="all"):
     Returns
     -------
     Bunch
-        As from :func:`okbook.datasets.load_yeast_enzyme`, and ``ec_codes``, the EC numbers joined by ``;``.
+        As from :func:`okbook.datasets.load_yeast_enzyme`, and ``ec_codes``, the EC
+        numbers joined by ``;``.
 
     Notes
     -----
@@ -58,7 +72,9 @@ def yeast_network(nodes="all"):
     network.ec_codes = read_part("yeast_enzyme", "nodes")["ec_codes"]
     if nodes == "all":
         return network
-    kept = np.all([~np.isnan(values).all(axis=1) for values in network.inputs.values()], axis=0)
+    kept = np.all(
+        [~np.isnan(values).all(axis=1) for values in network.inputs.values()], axis=0
+    )
     return restrict(network, np.flatnonzero(kept))
 
 
@@ -83,18 +99,22 @@ def restrict(network, nodes):
     """
     part = {name: network[name][nodes] for name in ("genes", "pathways", "ec_codes")}
     inputs = {name: values[nodes] for name, values in network.inputs.items()}
-    return Bunch(adjacency=network.adjacency[np.ix_(nodes, nodes)], inputs=inputs, **part)
+    return Bunch(
+        adjacency=network.adjacency[np.ix_(nodes, nodes)], inputs=inputs, **part
+    )
 
 # %% ../../nbs/12_enzyme_network.ipynb #9cbe7d10
 def compute_fact(row, column, repeat, seed):
-    """Compute a cell of ``ok3-figure2-network``: a number that describes the network or its inputs.
+    """Compute a cell of ``ok3-figure2-network``: a number that describes the network or
+    its inputs.
 
     Parameters
     ----------
     row : str
-        ``"nodes"``; ``"links"``; ``"links of one EC number"``, the part of the links whose nodes have a number in
-        common; or a type of inputs and what is counted: ``"expression, columns"``, or ``"expression, missing"`` for the
-        part of the cells that is missing.
+        ``"nodes"``; ``"links"``; ``"links of one EC number"``, the part of the links
+        whose nodes have a number in common; or a type of inputs and what is counted:
+        ``"expression, columns"``, or ``"expression, missing"`` for the part of the
+        cells that is missing.
     column : {"all", "complete"}
         Which nodes, as for :func:`yeast_network`.
     repeat : int
@@ -148,7 +168,8 @@ def toy_network(n_pathways=20, n_steps=8, random_state=0):
     Returns
     -------
     Bunch
-        ``adjacency``, ``inputs``, ``genes``, ``pathways``, ``ec_codes``; one node more than steps in each pathway.
+        ``adjacency``, ``inputs``, ``genes``, ``pathways``, ``ec_codes``; one node more
+        than steps in each pathway.
 
     Notes
     -----
@@ -162,14 +183,23 @@ def toy_network(n_pathways=20, n_steps=8, random_state=0):
     ((180, 180), {'expression': 20, 'localisation': 6, 'phylogenetic': 24})
     """
     rng = check_random_state(random_state)
-    steps = np.sort(np.r_[np.arange(n_steps), n_steps // 2])  # the middle step has two enzymes
-    pathway, step = np.repeat(np.arange(n_pathways), len(steps)), np.tile(steps, n_pathways)
+    steps = np.sort(
+        np.r_[np.arange(n_steps), n_steps // 2]
+    )  # the middle step has two enzymes
+    pathway, step = (
+        np.repeat(np.arange(n_pathways), len(steps)),
+        np.tile(steps, n_pathways),
+    )
     same = np.equal.outer(pathway, pathway)
     adjacency = (same & (np.abs(np.subtract.outer(step, step)) == 1)).astype(np.uint8)
-    expression = rng.normal(size=(n_pathways, 20))[pathway] + 1.5 * rng.normal(size=(len(pathway), 20))
+    expression = rng.normal(size=(n_pathways, 20))[pathway] + 1.5 * rng.normal(
+        size=(len(pathway), 20)
+    )
     expression[rng.random_sample(expression.shape) < 0.05] = np.nan
     places = np.eye(6)[rng.randint(6, size=n_pathways)][pathway]
-    profiles = (rng.random_sample((n_pathways, 24)) < 0.5)[pathway] ^ (rng.random_sample((len(pathway), 24)) < 0.1)
+    profiles = (rng.random_sample((n_pathways, 24)) < 0.5)[pathway] ^ (
+        rng.random_sample((len(pathway), 24)) < 0.1
+    )
     return Bunch(
         adjacency=adjacency,
         inputs=dict(zip(TYPES, (expression, places, profiles.astype(float)))),
@@ -207,11 +237,14 @@ def node_folds(n_nodes, seed=0):
     >>> [len(test) for train, test in node_folds(625)]
     [63, 63, 63, 63, 63, 62, 62, 62, 62, 62]
     """
-    return list(KFold(N_FOLDS, shuffle=True, random_state=seed).split(np.arange(n_nodes)))
+    return list(
+        KFold(N_FOLDS, shuffle=True, random_state=seed).split(np.arange(n_nodes))
+    )
 
 
 def hidden_pairs(rows, train, test, kind="any"):
-    """Choose from the rows of the hidden nodes the pairs that an area counts, each once.
+    """Choose from the rows of the hidden nodes the pairs that an area counts, each
+    once.
 
     Parameters
     ----------
@@ -260,7 +293,8 @@ def fold_inputs(network, types, train, impute="mean"):
     train : ndarray of int
         The known nodes.
     impute : {"mean", "neighbours"}, default="mean"
-        By the mean of the column, or by its mean over the five known nodes with the nearest inputs.
+        By the mean of the column, or by its mean over the five known nodes with the
+        nearest inputs.
 
     Returns
     -------
@@ -283,14 +317,26 @@ def fold_inputs(network, types, train, impute="mean"):
     filled = []
     for name in types:
         X = network.inputs[name]
-        filled.append(IMPUTERS[impute]().fit(X[train]).transform(X) if np.isnan(X).any() else X)
+        filled.append(
+            IMPUTERS[impute]().fit(X[train]).transform(X) if np.isnan(X).any() else X
+        )
     return np.hstack(filled)
 
 # %% ../../nbs/12_enzyme_network.ipynb #25a69ca3
 def score_by_trees(
-    network, types, train, test, seed=0, model=OutputKernelTree, see="known", known="predicted", impute="mean", **params
+    network,
+    types,
+    train,
+    test,
+    seed=0,
+    model=OutputKernelTree,
+    see="known",
+    known="predicted",
+    impute="mean",
+    **params,
 ):
-    """Score pairs by trees on the diffusion kernel of the known network (``eq-ok3-21``).
+    """Score pairs by trees on the diffusion kernel of the known network
+    (``eq-ok3-21``).
 
     Parameters
     ----------
@@ -305,11 +351,12 @@ def score_by_trees(
     model : type, default=OutputKernelTree
         An estimator of :mod:`okbook.trees`.
     see : {"known", "whole"}, default="known"
-        Whose diffusion kernel the trees are grown on: that of the network of the known nodes, or the block of the known
-        nodes in that of the whole network, which looks at links of the hidden ones.
+        Whose diffusion kernel the trees are grown on: that of the network of the known
+        nodes, or the block of the known nodes in that of the whole network, which looks
+        at links of the hidden ones.
     known : {"predicted", "exact", "cosine"}, default="predicted"
-        Whether known nodes are predicted too, or taken as they are; or all scores are divided by the norms of the two
-        predictions.
+        Whether known nodes are predicted too, or taken as they are; or all scores are
+        divided by the norms of the two predictions.
     impute : {"mean", "neighbours"}, default="mean"
         How missing cells are filled in.
     **params : dict
@@ -326,7 +373,11 @@ def score_by_trees(
     """
     A, X = network.adjacency.astype(float), fold_inputs(network, types, train, impute)
     block = np.ix_(train, train)
-    K = diffusion_gram(A[block], BETA) if see == "known" else diffusion_gram(A, BETA)[block]
+    K = (
+        diffusion_gram(A[block], BETA)
+        if see == "known"
+        else diffusion_gram(A, BETA)[block]
+    )
     trees = model("precomputed", random_state=seed, **params).fit(X[train], K)
     rows = trees.predict_gram(X[test], X)
     if known == "exact":
@@ -338,7 +389,8 @@ def score_by_trees(
 
 # %% ../../nbs/12_enzyme_network.ipynb #2261e22d
 def fold_gram(network, types, train):
-    """Average Gaussian kernels over types of inputs; means, deviations and widths are those of the known nodes.
+    """Average Gaussian kernels over types of inputs; means, deviations and widths are
+    those of the known nodes.
 
     Parameters
     ----------
@@ -369,7 +421,8 @@ def fold_gram(network, types, train):
 
 
 def score_by_ridge(network, types, train, test, seed=0):
-    """Score pairs by output-kernel ridge regression, its ridge chosen on the known nodes.
+    """Score pairs by output-kernel ridge regression, its ridge chosen on the known
+    nodes.
 
     Parameters
     ----------
@@ -391,8 +444,17 @@ def score_by_ridge(network, types, train, test, seed=0):
     -----
     Derived in the lab :ref:`lab-ok3-enzyme`.
     """
-    model = LinkPredictorCV(OutputKernelRidge("precomputed"), beta_grid=[BETA], threshold=0.0, random_state=seed)
-    model.fit(fold_gram(network, types, train), network.adjacency[np.ix_(train, train)].astype(float), train)
+    model = LinkPredictorCV(
+        OutputKernelRidge("precomputed"),
+        beta_grid=[BETA],
+        threshold=0.0,
+        random_state=seed,
+    )
+    model.fit(
+        fold_gram(network, types, train),
+        network.adjacency[np.ix_(train, train)].astype(float),
+        train,
+    )
     return np.round(model.score_pairs()[test], 12)
 
 # %% ../../nbs/12_enzyme_network.ipynb #bef96a1b
@@ -401,12 +463,15 @@ LAM1_GRID, DIMENSIONS = (0.01, 0.1, 1.0, 10.0), (10, 30, 100)
 
 def _points(model, K, A, nodes, lam1):
     "Projections of all nodes by a model that knows the links between some."
-    fitted = model("precomputed", n_components=max(DIMENSIONS), lam1=lam1, threshold=0.0)
+    fitted = model(
+        "precomputed", n_components=max(DIMENSIONS), lam1=lam1, threshold=0.0
+    )
     return fitted.fit(K, A[np.ix_(nodes, nodes)], nodes).node_coordinates_[:, :-2]
 
 
 def score_by_projection(network, types, train, test, seed=0, model=KernelCCALinks):
-    """Score pairs by minus the distance of two projections, penalty and dimension chosen on the known nodes.
+    """Score pairs by minus the distance of two projections, penalty and dimension
+    chosen on the known nodes.
 
     Parameters
     ----------
@@ -464,7 +529,8 @@ class Setting:
     seeds : int, default=0
         Added to the number of the fold, gives the seed of the method.
     hide : float, default=0.0
-        Part of the nodes, drawn at random, whose row of ``localisation`` is replaced by zeros.
+        Part of the nodes, drawn at random, whose row of ``localisation`` is replaced by
+        zeros.
     draw : int, default=0
         Seed of that draw.
 
@@ -493,9 +559,13 @@ class Setting:
         network = yeast_network(self.nodes)
         if not self.hide:
             return network
-        seen = np.random.default_rng(self.draw).random(len(network.adjacency)) >= self.hide
+        seen = (
+            np.random.default_rng(self.draw).random(len(network.adjacency)) >= self.hide
+        )
         places = network.inputs["localisation"] * seen[:, None]
-        return Bunch(**(network | {"inputs": network.inputs | {"localisation": places}}))
+        return Bunch(
+            **(network | {"inputs": network.inputs | {"localisation": places}})
+        )
 
     def score(self, network, fold):
         """Hide a fold of a network, and score its pairs.
@@ -515,7 +585,13 @@ class Setting:
             The known and the hidden nodes.
         """
         train, test = node_folds(len(network.adjacency), self.folds)[fold]
-        return self.method(network, self.types, train, test, self.seeds + fold, **self.options), train, test
+        return (
+            self.method(
+                network, self.types, train, test, self.seeds + fold, **self.options
+            ),
+            train,
+            test,
+        )
 
 # %% ../../nbs/12_enzyme_network.ipynb #c94673b8
 EXTRA = {"model": OutputKernelExtraTrees, "n_estimators": 100, "min_samples_split": 5}
@@ -530,8 +606,31 @@ SETTINGS = {
 # %% ../../nbs/12_enzyme_network.ipynb #18e168de
 AREAS = {"ROC": roc_auc, "AP": pr_auc}
 KINDS = {"": "any", ", one hidden": "one", ", both hidden": "both"}
-RATES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-MEASURES = [area + kind for kind in KINDS for area in AREAS] + [f"TPR at {rate:g}" for rate in RATES]
+RATES = (
+    0.0,
+    0.01,
+    0.02,
+    0.03,
+    0.05,
+    0.075,
+    0.1,
+    0.15,
+    0.2,
+    0.25,
+    0.3,
+    0.35,
+    0.4,
+    0.45,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+)
+MEASURES = [area + kind for kind in KINDS for area in AREAS] + [
+    f"TPR at {rate:g}" for rate in RATES
+]
 
 
 def measure(name, A, rows, train, test):
@@ -540,8 +639,9 @@ def measure(name, A, rows, train, test):
     Parameters
     ----------
     name : str
-        One of ``MEASURES``: area under the ROC curve or under the precision-recall curve by steps (AP), of all pairs or
-        of those with one or two hidden nodes; or the true positive rate at a false positive rate.
+        One of ``MEASURES``: area under the ROC curve or under the precision-recall
+        curve by steps (AP), of all pairs or of those with one or two hidden nodes; or
+        the true positive rate at a false positive rate.
     A : ndarray of shape (n, n)
         The network.
     rows : ndarray of shape (n_test, n)
@@ -559,11 +659,15 @@ def measure(name, A, rows, train, test):
     Derived in the lab :ref:`lab-ok3-enzyme`.
     """
     if name.startswith("TPR at "):
-        curve = roc_curve(hidden_pairs(A[test], train, test), hidden_pairs(rows, train, test))[:2]
+        curve = roc_curve(
+            hidden_pairs(A[test], train, test), hidden_pairs(rows, train, test)
+        )[:2]
         return float(vertical_roc([curve], [float(name.removeprefix("TPR at "))])[1][0])
     area, *rest = name.split(", ")
     kind = KINDS[", ".join(["", *rest])]
-    return AREAS[area](hidden_pairs(A[test], train, test, kind), hidden_pairs(rows, train, test, kind))
+    return AREAS[area](
+        hidden_pairs(A[test], train, test, kind), hidden_pairs(rows, train, test, kind)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -593,7 +697,9 @@ def measure_setting(setting, name, fold):
     -----
     Derived in the lab :ref:`lab-ok3-enzyme`.
     """
-    return measure(name, ALL_SETTINGS[setting].network().adjacency, *_scored(setting, fold))
+    return measure(
+        name, ALL_SETTINGS[setting].network().adjacency, *_scored(setting, fold)
+    )
 
 # %% ../../nbs/12_enzyme_network.ipynb #84c6691e
 def compute_cell(row, column, repeat, seed):
@@ -648,7 +754,11 @@ TABLE = Table(
     repeats=N_FOLDS,
     compute=compute_cell,
     datasets=["yeast_enzyme"],
-    slice=[("extra-trees", "localisation", 0), ("extra-trees", "phylogenetic", 7), ("single tree", "all inputs", 0)],
+    slice=[
+        ("extra-trees", "localisation", 0),
+        ("extra-trees", "phylogenetic", 7),
+        ("single tree", "all inputs", 0),
+    ],
     summary="enzyme network: three tree methods, three types of inputs",
     units="area under the ROC curve",
     digits=3,
@@ -660,8 +770,12 @@ MEASURED = Table(
     repeats=N_FOLDS,
     compute=compute_measure,
     datasets=["yeast_enzyme"],
-    slice=[("extra-trees, localisation", name, 0) for name in ("AP", "ROC, both hidden", "TPR at 0.1")],
-    summary="enzyme network: kinds of pairs, average precision, and points of the ROC curves",
+    slice=[
+        ("extra-trees, localisation", name, 0)
+        for name in ("AP", "ROC, both hidden", "TPR at 0.1")
+    ],
+    summary="enzyme network: kinds of pairs, average precision, and points of the "
+    "ROC curves",
     units="area, or rate",
     digits=3,
 )
@@ -680,8 +794,13 @@ CHOICES = {
 }
 GENOMES = {"types": ("phylogenetic_pavlidis",), "nodes": "complete"}
 INPUTS = {
-    "localisation, a quarter hidden": Setting(options=EXTRA, types=("localisation",), hide=0.25),
-    **{f"{name}, 401 genes": Setting(options=EXTRA, nodes="complete", types=(name,)) for name in ALL_TYPES},
+    "localisation, a quarter hidden": Setting(
+        options=EXTRA, types=("localisation",), hide=0.25
+    ),
+    **{
+        f"{name}, 401 genes": Setting(options=EXTRA, nodes="complete", types=(name,))
+        for name in ALL_TYPES
+    },
     "the three of the table, 401 genes": Setting(options=EXTRA, nodes="complete"),
     "all five, 401 genes": Setting(options=EXTRA, nodes="complete", types=ALL_TYPES),
     "phylogenetic_pavlidis, 401 genes, cosine": Setting(options=COSINE, **GENOMES),
@@ -695,7 +814,10 @@ METHODS = {
 }
 RIVALS = {
     **{f"{name}, all inputs": Setting(*method) for name, method in METHODS.items()},
-    **{f"{name}, phylogenetic_pavlidis, 401 genes": Setting(*method, **GENOMES) for name, method in METHODS.items()},
+    **{
+        f"{name}, phylogenetic_pavlidis, 401 genes": Setting(*method, **GENOMES)
+        for name, method in METHODS.items()
+    },
 }
 ALL_SETTINGS = SETTINGS | CHOICES | INPUTS | RIVALS
 
@@ -716,15 +838,23 @@ def _table(name, settings, part, summary):
     )
 
 
-SENSITIVITY = _table("sensitivity", CHOICES, [("K = sqrt(p)", "ROC", 2)], "what the open choices change")
-OTHER_INPUTS = _table("inputs", INPUTS, [("phylogenetic_pavlidis, 401 genes", "AP", 0)], "other inputs")
+SENSITIVITY = _table(
+    "sensitivity", CHOICES, [("K = sqrt(p)", "ROC", 2)], "what the open choices change"
+)
+OTHER_INPUTS = _table(
+    "inputs", INPUTS, [("phylogenetic_pavlidis, 401 genes", "AP", 0)], "other inputs"
+)
 OTHER_METHODS = _table(
-    "methods", RIVALS, [("ridge regression, phylogenetic_pavlidis, 401 genes", "ROC", 0)], "kernel methods"
+    "methods",
+    RIVALS,
+    [("ridge regression, phylogenetic_pavlidis, 401 genes", "ROC", 0)],
+    "kernel methods",
 )
 
 # %% ../../nbs/12_enzyme_network.ipynb #71b404f6
 def compute_hidden(row, column, repeat, seed):
-    """Compute a cell of ``ok3-figure2-hidden``: extra-trees on localisation, a quarter of its rows hidden.
+    """Compute a cell of ``ok3-figure2-hidden``: extra-trees on localisation, a quarter
+    of its rows hidden.
 
     Parameters
     ----------
@@ -762,12 +892,19 @@ HIDDEN = Table(
 )
 
 # %% ../../nbs/12_enzyme_network.ipynb #2f74ddb2
-WIDTHS = {"expression": 77, "expression_eisen": 79, "localisation": 23, "phylogenetic": 32, "phylogenetic_pavlidis": 24}
+WIDTHS = {
+    "expression": 77,
+    "expression_eisen": 79,
+    "localisation": 23,
+    "phylogenetic": 32,
+    "phylogenetic_pavlidis": 24,
+}
 
 
 @lru_cache(maxsize=8)
 def forest_importances(nodes, types, seed):
-    """Rank variables by the variance that their splits remove, in extra-trees grown on a whole network.
+    """Rank variables by the variance that their splits remove, in extra-trees grown on
+    a whole network.
 
     Parameters
     ----------
@@ -790,7 +927,9 @@ def forest_importances(nodes, types, seed):
     network = yeast_network(nodes)
     X = fold_inputs(network, types, np.arange(len(network.adjacency)))
     options = {name: value for name, value in EXTRA.items() if name != "model"}
-    forest = OutputKernelExtraTrees("diffusion", {"beta": BETA}, random_state=seed, **options)
+    forest = OutputKernelExtraTrees(
+        "diffusion", {"beta": BETA}, random_state=seed, **options
+    )
     shares = forest.fit(X, network.adjacency.astype(float)).feature_importances_
     ends = np.cumsum([network.inputs[name].shape[1] for name in types])
     return dict(zip(types, np.split(shares, ends[:-1])))
@@ -820,12 +959,16 @@ def compute_importance(row, column, repeat, seed):
     return float(forest_importances(nodes, types, repeat)[name][int(row)])
 
 # %% ../../nbs/12_enzyme_network.ipynb #11791f36
-_COLUMNS = {name: WIDTHS[name] for name in TYPES} | {f"{name}, 401 genes": WIDTHS[name] for name in ALL_TYPES}
+_COLUMNS = {name: WIDTHS[name] for name in TYPES} | {
+    f"{name}, 401 genes": WIDTHS[name] for name in ALL_TYPES
+}
 IMPORTANCE = Table(
     id="ok3-figure2-importance",
     rows=[str(i) for i in range(max(WIDTHS.values()))],
     columns=list(_COLUMNS),
-    cells=[(str(i), column) for column, width in _COLUMNS.items() for i in range(width)],
+    cells=[
+        (str(i), column) for column, width in _COLUMNS.items() for i in range(width)
+    ],
     repeats=3,
     compute=compute_importance,
     datasets=["yeast_enzyme"],
@@ -836,7 +979,8 @@ IMPORTANCE = Table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #7ac8874b
 def complete(setting, network):
-    """Score all pairs of a network, each by forests that knew no link of one of its nodes.
+    """Score all pairs of a network, each by forests that knew no link of one of its
+    nodes.
 
     Parameters
     ----------
@@ -848,7 +992,8 @@ def complete(setting, network):
     Returns
     -------
     ndarray of shape (n, n)
-        The mean of the scores that a pair has when its first and when its second node is hidden; symmetric.
+        The mean of the scores that a pair has when its first and when its second node
+        is hidden; symmetric.
 
     Notes
     -----
@@ -870,7 +1015,8 @@ def share_an_entry(strings):
     Parameters
     ----------
     strings : sequence of str
-        For each node its entries, joined by ``;``. EC numbers that are not complete, with a ``-``, do not count.
+        For each node its entries, joined by ``;``. EC numbers that are not complete,
+        with a ``-``, do not count.
 
     Returns
     -------
@@ -889,7 +1035,10 @@ def share_an_entry(strings):
            [0, 0, 0],
            [1, 0, 1]])
     """
-    entries = [[entry.strip() for entry in s.split(";") if entry.strip() and ".-" not in entry] for s in strings]
+    entries = [
+        [entry.strip() for entry in s.split(";") if entry.strip() and ".-" not in entry]
+        for s in strings
+    ]
     M = MultiLabelBinarizer().fit_transform(entries)
     return M @ M.T > 0
 
@@ -905,8 +1054,12 @@ def _completed(row):
 
 @lru_cache(maxsize=4)
 def _ranked_pairs(row):
-    "Facts on all pairs of a setting, best first: link, one EC number, one pathway, mean degree of the ends."
-    network, above = ALL_SETTINGS[row].network(), np.triu_indices(len(ALL_SETTINGS[row].network().adjacency), 1)
+    """Facts on all pairs of a setting, best first: link, one EC number, one pathway,
+    mean degree of the ends."""
+    network, above = (
+        ALL_SETTINGS[row].network(),
+        np.triu_indices(len(ALL_SETTINGS[row].network().adjacency), 1),
+    )
     order = np.argsort(-merge_ties(_completed(row)[above]), kind="stable")
     degree = network.adjacency.sum(axis=1)
     facts = {
@@ -919,14 +1072,16 @@ def _ranked_pairs(row):
 
 # %% ../../nbs/12_enzyme_network.ipynb #e57b9a66
 def compute_top(row, column, repeat, seed):
-    """Compute a cell of ``ok3-figure2-top``: what the best pairs, or the best new pairs, are.
+    """Compute a cell of ``ok3-figure2-top``: what the best pairs, or the best new
+    pairs, are.
 
     Parameters
     ----------
     row : str
         A key of ``ALL_SETTINGS``.
     column : str
-        A fact, and of how many of the best; ``"links"`` are counted among all pairs, the others among new ones.
+        A fact, and of how many of the best; ``"links"`` are counted among all pairs,
+        the others among new ones.
     repeat : int
         Always 0.
     seed : int
@@ -939,7 +1094,9 @@ def compute_top(row, column, repeat, seed):
     """
     facts, (name, many) = _ranked_pairs(row), column.split(", ")
     values = facts[name] if name == "links" else facts[name][facts["links"] == 0]
-    return float(values[: None if many == "all" else int(many.removeprefix("best "))].mean())
+    return float(
+        values[: None if many == "all" else int(many.removeprefix("best "))].mean()
+    )
 
 # %% ../../nbs/12_enzyme_network.ipynb #b3d2b770
 TOP_ROWS = [
@@ -967,17 +1124,26 @@ TOP = Table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #73c1f617
 SUGGESTED = (
-    "SIR2 – HST1, PAD1 – HEM2, GUS1 – GLN4, COX15 – CYT1, ACH1 – NTH1, THR4 – HIS2, HST4 – HST3, COX15 – CYC1, "
-    "THI3 – LEU4, MSW1 – ALA1, PRO3 – PRO2, PET112 – VAS1, TYR1 – HIS6, CYC3 – SAC1, HIS7 – HIS4, GSH1 – MNS1, "
+    "SIR2 – HST1, PAD1 – HEM2, GUS1 – GLN4, COX15 – CYT1, ACH1 – NTH1, THR4 – HIS2, "
+    "HST4 – HST3, COX15 – CYC1, "
+    "THI3 – LEU4, MSW1 – ALA1, PRO3 – PRO2, PET112 – VAS1, TYR1 – HIS6, CYC3 – "
+    "SAC1, HIS7 – HIS4, GSH1 – MNS1, "
     "CYC3 – MNS1, LYS21 – OPI3, LEU1 – SER1, THI3 – ALD2"
 ).split(", ")
-KNOWN_AMONG = ["GLN4 – PET112", "HIS6 – HIS7", "HIS2 – HIS4", "HIS6 – HIS4", "LEU4 – LEU1"]
+KNOWN_AMONG = [
+    "GLN4 – PET112",
+    "HIS6 – HIS7",
+    "HIS2 – HIS4",
+    "HIS6 – HIS4",
+    "LEU4 – LEU1",
+]
 _SUGGESTING = TOP_ROWS[-1]
 
 
 @lru_cache(maxsize=1)
 def _pair_facts():
-    "What is known of the pairs of nodes of the setting that suggests links; each an array of shape (n, n)."
+    """What is known of the pairs of nodes of the setting that suggests links; each
+    an array of shape (n, n)."""
     network = ALL_SETTINGS[_SUGGESTING].network()
     links = network.adjacency.astype(int)
     return {
@@ -994,8 +1160,9 @@ def compute_suggestion(row, column, repeat, seed):
     Parameters
     ----------
     row : str
-        Names of two enzymes, such as ``"PRO3 – PRO2"``; or ``"all candidates"``, for the mean over all pairs that are
-        not linked and have no EC number in common; or ``"all named enzymes"``, for the sum over their pairs.
+        Names of two enzymes, such as ``"PRO3 – PRO2"``; or ``"all candidates"``, for
+        the mean over all pairs that are not linked and have no EC number in common; or
+        ``"all named enzymes"``, for the sum over their pairs.
     column : {"rank", "score", "one pathway", "common neighbour", "known link"}
         The fact.
     repeat : int
@@ -1006,40 +1173,58 @@ def compute_suggestion(row, column, repeat, seed):
     Returns
     -------
     float
-        The rank among the candidates, from 1; the score; or whether the fact holds, 0 or 1.
+        The rank among the candidates, from 1; the score; or whether the fact holds, 0
+        or 1.
     """
     facts, genes = _pair_facts(), list(ALL_SETTINGS[_SUGGESTING].network().genes)
     candidates = np.triu(~facts["known link"] & ~facts["one EC number"], 1)
     if row == "all candidates":
         return float(facts[column][candidates].mean())
     if row == "all named enzymes":
-        named = [genes.index(name) for name in sorted({name for pair in SUGGESTED for name in pair.split(" – ")})]
+        named = [
+            genes.index(name)
+            for name in sorted(
+                {name for pair in SUGGESTED for name in pair.split(" – ")}
+            )
+        ]
         return float(facts[column][np.ix_(named, named)].sum() / 2)
     i, j = sorted(genes.index(name) for name in row.split(" – "))
     if column in facts:
         return float(facts[column][i, j])
     scores = _completed(_SUGGESTING)
-    return float(scores[i, j] if column == "score" else 1 + (scores[candidates] > scores[i, j]).sum())
+    return float(
+        scores[i, j]
+        if column == "score"
+        else 1 + (scores[candidates] > scores[i, j]).sum()
+    )
 
 
 SUGGESTIONS = Table(
     id="ok3-figure2-suggested",
     rows=[*SUGGESTED, *KNOWN_AMONG, "all candidates", "all named enzymes"],
     columns=["rank", "score", "one pathway", "common neighbour", "known link"],
-    cells=[(pair, what) for pair in SUGGESTED for what in ("rank", "score", "one pathway", "common neighbour")]
+    cells=[
+        (pair, what)
+        for pair in SUGGESTED
+        for what in ("rank", "score", "one pathway", "common neighbour")
+    ]
     + [(pair, "known link") for pair in (*KNOWN_AMONG, "all named enzymes")]
     + [("all candidates", what) for what in ("one pathway", "common neighbour")],
     repeats=1,
     compute=compute_suggestion,
     datasets=["yeast_enzyme"],
-    slice=[("PRO3 – PRO2", "one pathway", 0), ("all candidates", "common neighbour", 0)],
+    slice=[
+        ("PRO3 – PRO2", "one pathway", 0),
+        ("all candidates", "common neighbour", 0),
+    ],
     summary="enzyme network: the best twenty suggestions, by name",
     units="rank, score, or 0 and 1",
 )
 
 # %% ../../nbs/12_enzyme_network.ipynb #4e0336b9
 def compute_fair(row, column, repeat, seed):
-    """Compute a cell of ``ok3-figure2-reactions``: an area with and without the pairs of one EC number.
+    """Compute a cell of ``ok3-figure2-reactions``: an area with and without the pairs
+    of one EC number.
 
     Parameters
     ----------

@@ -18,7 +18,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..core import OutputKernelKNN, RBFKernel, StratifiedOrderFold, check_kernel, decode_weights, first_smallest
+from okbook.core import (
+    OutputKernelKNN,
+    RBFKernel,
+    StratifiedOrderFold,
+    check_kernel,
+    decode_weights,
+    first_smallest,
+)
 from ..datasets import load_digits_halves, load_usps
 from ..rkhs import KernelDependencyEstimation, ridge_path
 from ..tables import Table
@@ -27,7 +34,8 @@ from ..trees import OutputKernelBagging, OutputKernelExtraTrees, OutputKernelTre
 # %% ../../nbs/11_image_completion.ipynb #d3eab0b5
 @dataclass(frozen=True)
 class Completion:
-    """A task of image completion: predict the bottom half of an image from its top half.
+    """A task of image completion: predict the bottom half of an image from its top
+    half.
 
     Parameters
     ----------
@@ -69,7 +77,8 @@ SIGMA = 7.0711  # OK3 section 3.1; the "2" printed after it is the mark of footn
 
 @lru_cache(maxsize=1)
 def usps_completion():
-    """Load the task of OK3: 1000 digits of USPS, 8 rows of 16 pixels to predict from 8 rows above.
+    """Load the task of OK3: 1000 digits of USPS, 8 rows of 16 pixels to predict from 8
+    rows above.
 
     Returns
     -------
@@ -82,7 +91,8 @@ def usps_completion():
 
 @lru_cache(maxsize=1)
 def digits_completion():
-    """Load the stand-in that needs no file: 1000 of scikit-learn's digits, 4 rows of 8 pixels from 4 rows above.
+    """Load the stand-in that needs no file: 1000 of scikit-learn's digits, 4 rows of 8
+    pixels from 4 rows above.
 
     Returns
     -------
@@ -107,7 +117,8 @@ def line_to_number(pixels):
     Returns
     -------
     float
-        A whole number, exact; each of its digits is a pixel, from 0 (white) to 8 (black).
+        A whole number, exact; each of its digits is a pixel, from 0 (white) to 8
+        (black).
 
     Notes
     -----
@@ -148,18 +159,23 @@ def number_to_line(number, width=16):
     >>> number_to_line(488.0, width=4)
     array([-1.,  0.,  1.,  1.])
     """
-    return np.array([int(level) for level in f"{int(number):0{width}d}"]) / LEVELS * 2.0 - 1.0
+    return (
+        np.array([int(level) for level in f"{int(number):0{width}d}"]) / LEVELS * 2.0
+        - 1.0
+    )
 
 # %% ../../nbs/11_image_completion.ipynb #409b13a5
 def split(target, size, fold):
-    """Split the examples of a task as in OK3: five stratified parts in the original order.
+    """Split the examples of a task as in OK3: five stratified parts in the original
+    order.
 
     Parameters
     ----------
     target : ndarray of shape (n,)
         The classes.
     size : {"200", "800"}
-        Column of the table: train on one part and test on four (200 of 1000), or the reverse (800).
+        Column of the table: train on one part and test on four (200 of 1000), or the
+        reverse (800).
     fold : int
         Which of the five parts, from 0.
 
@@ -187,7 +203,8 @@ def split(target, size, fold):
 
 # %% ../../nbs/11_image_completion.ipynb #2e773667
 def base_prediction(K):
-    """Find the training output nearest to the centre of mass of all, in feature space (``eq-ok3-14``).
+    """Find the training output nearest to the centre of mass of all, in feature space
+    (``eq-ok3-14``).
 
     Parameters
     ----------
@@ -239,16 +256,19 @@ LAM1_GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1)
 
 
 def select_by_inner_folds(errors, target, train):
-    """Select the setting with the least mean error over five inner folds of the training part.
+    """Select the setting with the least mean error over five inner folds of the
+    training part.
 
     Parameters
     ----------
     errors : callable
-        ``errors(fit, held) -> dict`` of setting to error on ``held``, learnt on ``fit``: two arrays of indices.
+        ``errors(fit, held) -> dict`` of setting to error on ``held``, learnt on
+        ``fit``: two arrays of indices.
     target : ndarray of shape (n,)
         The classes, for stratification.
     train : ndarray of int
-        The training part of the outer fold. The inner folds are stratified, in the original order, like the outer ones.
+        The training part of the outer fold. The inner folds are stratified, in the
+        original order, like the outer ones.
 
     Returns
     -------
@@ -292,7 +312,8 @@ def complete_by_knn(task, train, test, seed=0, candidates="train"):
     seed : int, default=0
         Not used: nothing is random.
     candidates : {"train", "support"}, default="train"
-        Where the pre-image is looked for: all training outputs, or those of the neighbours.
+        Where the pre-image is looked for: all training outputs, or those of the
+        neighbours.
 
     Returns
     -------
@@ -304,11 +325,14 @@ def complete_by_knn(task, train, test, seed=0, candidates="train"):
         chosen = {k: _knn(task, fit, held, k, candidates) for k in NEIGHBOURS}
         return {k: task.loss[held, c].mean() for k, c in chosen.items()}
 
-    return _knn(task, train, test, select_by_inner_folds(errors, task.target, train), candidates)
+    return _knn(
+        task, train, test, select_by_inner_folds(errors, task.target, train), candidates
+    )
 
 # %% ../../nbs/11_image_completion.ipynb #5cb1c13c
 def kde_errors(task, fit, held, kernels):
-    """Measure kernel dependency estimation on a grid: one eigendecomposition a kernel serves every ridge.
+    """Measure kernel dependency estimation on a grid: one eigendecomposition a kernel
+    serves every ridge.
 
     Parameters
     ----------
@@ -327,7 +351,11 @@ def kde_errors(task, fit, held, kernels):
     K, found = task.gram[np.ix_(fit, fit)], {}
     for name, sigma in kernels:
         kernel = check_kernel(name, {"sigma": sigma} if sigma else None)
-        paths = ridge_path(kernel.gram(task.top[fit]), kernel.gram(task.top[held], task.top[fit]), LAM1_GRID)
+        paths = ridge_path(
+            kernel.gram(task.top[fit]),
+            kernel.gram(task.top[held], task.top[fit]),
+            LAM1_GRID,
+        )
         for lam1, W in zip(LAM1_GRID, paths):
             chosen = fit[decode_weights(W, K, np.diag(K))]
             found[name, sigma, lam1] = task.loss[held, chosen].mean()
@@ -348,7 +376,8 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
     name : {"linear", "rbf"}, default="rbf"
         Input kernel.
     **options : dict
-        Passed on to :class:`okbook.rkhs.KernelDependencyEstimation`, after the selection.
+        Passed on to :class:`okbook.rkhs.KernelDependencyEstimation`, after the
+        selection.
 
     Returns
     -------
@@ -356,7 +385,9 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
         For each test image, the training image whose bottom half is predicted.
     """
     kernels = [(name, sigma) for sigma in (SIGMAS if name == "rbf" else (None,))]
-    _, sigma, lam1 = select_by_inner_folds(lambda fit, held: kde_errors(task, fit, held, kernels), task.target, train)
+    _, sigma, lam1 = select_by_inner_folds(
+        lambda fit, held: kde_errors(task, fit, held, kernels), task.target, train
+    )
     params = {"sigma": sigma} if sigma else None
     model = KernelDependencyEstimation(name, params, lam1, **options, **_outputs(task))
     return train[model.fit(task.top[train], task.bottom[train]).decode(task.top[test])]
@@ -395,7 +426,12 @@ def _bound(task, train, test, seed):
     return train[lower_bound(task.loss[np.ix_(test, train)])]
 
 # %% ../../nbs/11_image_completion.ipynb #8fe47416
-EXTRA_TREES = {"model": OutputKernelExtraTrees, "n_estimators": 100, "max_features": None, "min_samples_split": 5}
+EXTRA_TREES = {
+    "model": OutputKernelExtraTrees,
+    "n_estimators": 100,
+    "max_features": None,
+    "min_samples_split": 5,
+}
 BAGGING = {"model": OutputKernelBagging, "n_estimators": 100}
 METHODS = {
     "Base": (_base, {}),
@@ -465,7 +501,8 @@ TABLE = Table(
     repeats=5,
     compute=compute_cell,
     datasets=["usps"],
-    slice=[(row, "200", 0) for row in METHODS] + [("Base", "800", 4), ("Lower bound", "800", 4), ("k-NN", "800", 1)],
+    slice=[(row, "200", 0) for row in METHODS]
+    + [("Base", "800", 4), ("Lower bound", "800", 4), ("k-NN", "800", 1)],
     summary="image completion: eight methods, trained on 200 and on 800 digits",
     units="RBF loss, from 0 (perfect) to 2",
 )
@@ -479,7 +516,8 @@ READINGS = {
 
 
 def compute_reading(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-readings``: the base error or the bound under a reading of the protocol.
+    """Compute a cell of ``ok3-table1-readings``: the base error or the bound under a
+    reading of the protocol.
 
     Parameters
     ----------
@@ -501,8 +539,13 @@ def compute_reading(row, column, repeat, seed):
     task = replace(usps_completion(), sigma=sigma)
     train, test = split(task.target, size, repeat)
     if every_fifth:
-        rank = np.array([np.sum(task.target[:i] == digit) for i, digit in enumerate(task.target)])
-        one, rest = np.flatnonzero(rank % 5 == repeat), np.flatnonzero(rank % 5 != repeat)
+        rank = np.array(
+            [np.sum(task.target[:i] == digit) for i, digit in enumerate(task.target)]
+        )
+        one, rest = (
+            np.flatnonzero(rank % 5 == repeat),
+            np.flatnonzero(rank % 5 != repeat),
+        )
         train, test = (one, rest) if size == "200" else (rest, one)
     method, options = METHODS[name]
     return float(task.loss[test, method(task, train, test, seed, **options)].mean())
@@ -511,11 +554,16 @@ def compute_reading(row, column, repeat, seed):
 READINGS_TABLE = Table(
     id="ok3-table1-readings",
     rows=list(READINGS),
-    columns=[f"{name}, {size}" for name in ("Base", "Lower bound") for size in TABLE.columns],
+    columns=[
+        f"{name}, {size}" for name in ("Base", "Lower bound") for size in TABLE.columns
+    ],
     repeats=5,
     compute=compute_reading,
     datasets=["usps"],
-    slice=[("every fifth image, σ = 7.0711", "Base, 200", 0), ("blocks in order, σ = 50", "Lower bound, 800", 3)],
+    slice=[
+        ("every fifth image, σ = 7.0711", "Base, 200", 0),
+        ("blocks in order, σ = 50", "Lower bound, 800", 3),
+    ],
     summary="image completion: the rows that decide how the protocol is read",
     units="RBF loss, from 0 (perfect) to 2",
 )
@@ -542,7 +590,10 @@ def complete_by_selected_tree(task, train, test, seed=0, sizes=(2, 5, 10, 20, 40
     """
 
     def errors(fit, held):
-        chosen = {n: complete_by_trees(task, fit, held, seed, min_samples_split=n) for n in sizes}
+        chosen = {
+            n: complete_by_trees(task, fit, held, seed, min_samples_split=n)
+            for n in sizes
+        }
         return {n: task.loss[held, c].mean() for n, c in chosen.items()}
 
     best = select_by_inner_folds(errors, task.target, train)
@@ -551,18 +602,46 @@ def complete_by_selected_tree(task, train, test, seed=0, sizes=(2, 5, 10, 20, 40
 # %% ../../nbs/11_image_completion.ipynb #31c7576c
 _TREE, _BAG, _EXTRA = "OK3 single tree", "OK3 bagging", "OK3 extra-trees"
 VARIANTS = {
-    "k-NN, pre-image among the neighbours": ("k-NN", complete_by_knn, {"candidates": "support"}),
-    "KDE linear, centred": ("KDE linear", complete_by_kde, {"name": "linear", "center": True}),
-    "KDE linear, 50 directions": ("KDE linear", complete_by_kde, {"name": "linear", "n_components": 50}),
+    "k-NN, pre-image among the neighbours": (
+        "k-NN",
+        complete_by_knn,
+        {"candidates": "support"},
+    ),
+    "KDE linear, centred": (
+        "KDE linear",
+        complete_by_kde,
+        {"name": "linear", "center": True},
+    ),
+    "KDE linear, 50 directions": (
+        "KDE linear",
+        complete_by_kde,
+        {"name": "linear", "n_components": 50},
+    ),
     "KDE RBF, centred": ("KDE RBF", complete_by_kde, {"name": "rbf", "center": True}),
-    "KDE RBF, 50 directions": ("KDE RBF", complete_by_kde, {"name": "rbf", "n_components": 50}),
+    "KDE RBF, 50 directions": (
+        "KDE RBF",
+        complete_by_kde,
+        {"name": "rbf", "n_components": 50},
+    ),
     "single tree, n_min = 5": (_TREE, complete_by_trees, {"min_samples_split": 5}),
     "single tree, n_min = 40": (_TREE, complete_by_trees, {"min_samples_split": 40}),
     "single tree, n_min selected inside": (_TREE, complete_by_selected_tree, {}),
     "bagging, n_min = 5": (_BAG, complete_by_trees, BAGGING | {"min_samples_split": 5}),
-    "bagging, pre-image among all": (_BAG, complete_by_trees, BAGGING | {"candidates": "train"}),
-    "extra-trees, K = p, n_min = 2": (_EXTRA, complete_by_trees, EXTRA_TREES | {"min_samples_split": 2}),
-    "extra-trees, K = sqrt(p), n_min = 5": (_EXTRA, complete_by_trees, EXTRA_TREES | {"max_features": "sqrt"}),
+    "bagging, pre-image among all": (
+        _BAG,
+        complete_by_trees,
+        BAGGING | {"candidates": "train"},
+    ),
+    "extra-trees, K = p, n_min = 2": (
+        _EXTRA,
+        complete_by_trees,
+        EXTRA_TREES | {"min_samples_split": 2},
+    ),
+    "extra-trees, K = sqrt(p), n_min = 5": (
+        _EXTRA,
+        complete_by_trees,
+        EXTRA_TREES | {"max_features": "sqrt"},
+    ),
     "extra-trees, K = sqrt(p), n_min = 2": (
         _EXTRA,
         complete_by_trees,
@@ -578,7 +657,11 @@ VARIANTS = {
         complete_by_trees,
         EXTRA_TREES | {"max_features": 32, "min_samples_split": 2},
     ),
-    "extra-trees, pre-image among all": (_EXTRA, complete_by_trees, EXTRA_TREES | {"candidates": "train"}),
+    "extra-trees, pre-image among all": (
+        _EXTRA,
+        complete_by_trees,
+        EXTRA_TREES | {"candidates": "train"},
+    ),
 }
 
 
@@ -612,14 +695,18 @@ SENSITIVITY = Table(
     repeats=5,
     compute=compute_variant,
     datasets=["usps"],
-    slice=[("k-NN, pre-image among the neighbours", "200", 0), ("single tree, n_min = 40", "200", 2)],
+    slice=[
+        ("k-NN, pre-image among the neighbours", "200", 0),
+        ("single tree, n_min = 40", "200", 2),
+    ],
     summary="image completion: what the open choices of the protocol change",
     units="RBF loss, from 0 (perfect) to 2",
 )
 
 # %% ../../nbs/11_image_completion.ipynb #b5bbbc6b
 def compute_seed(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-seeds``: the mean over the five folds, for one seed.
+    """Compute a cell of ``ok3-table1-seeds``: the mean over the five folds, for one
+    seed.
 
     Parameters
     ----------
@@ -637,7 +724,14 @@ def compute_seed(row, column, repeat, seed):
     float
         Mean loss over the test parts of the five folds.
     """
-    return float(np.mean([completion_error(usps_completion(), *METHODS[row], column, k, seed + k) for k in range(5)]))
+    return float(
+        np.mean(
+            [
+                completion_error(usps_completion(), *METHODS[row], column, k, seed + k)
+                for k in range(5)
+            ]
+        )
+    )
 
 
 SEEDS = Table(
@@ -659,7 +753,8 @@ _LINES = {"truth": range(16)} | {row: range(8, 16) for row in PICTURED}
 
 @lru_cache(maxsize=4)
 def _pictured(row, seed):
-    "The first test image of each digit in the last fold, and the images whose bottom halves a method returns."
+    """The first test image of each digit in the last fold, and the images whose
+    bottom halves a method returns."""
     task = usps_completion()
     train, test = split(task.target, "800", 4)
     shown = np.array([test[task.target[test] == digit][0] for digit in range(10)])
@@ -670,14 +765,16 @@ def _pictured(row, seed):
 
 
 def compute_picture(row, column, repeat, seed):
-    """Compute a cell of ``ok3-figure1-digits``: a line of pixels of a completed digit, or a fact on it.
+    """Compute a cell of ``ok3-figure1-digits``: a line of pixels of a completed digit,
+    or a fact on it.
 
     Parameters
     ----------
     row : {"truth", "KDE RBF", "OK3 extra-trees"}
         The true image, or the method that completes it.
     column : str
-        The digit, and what is wanted: ``"digit 3, line 8"``, ``"digit 3, image"`` or ``"digit 3, loss"``.
+        The digit, and what is wanted: ``"digit 3, line 8"``, ``"digit 3, image"`` or
+        ``"digit 3, loss"``.
     repeat : int
         Random state of the method, shared by all digits.
     seed : int
@@ -686,8 +783,8 @@ def compute_picture(row, column, repeat, seed):
     Returns
     -------
     float
-        The line as :func:`line_to_number` writes it, from 0, the uppermost; or which of the 1000 images the bottom
-        half is taken from; or the loss of that half.
+        The line as :func:`line_to_number` writes it, from 0, the uppermost; or which of
+        the 1000 images the bottom half is taken from; or the loss of that half.
     """
     task, (shown, chosen) = usps_completion(), _pictured(row, repeat)
     digit, what = column.removeprefix("digit ").split(", ")
@@ -703,19 +800,28 @@ def compute_picture(row, column, repeat, seed):
 DIGITS = Table(
     id="ok3-figure1-digits",
     rows=list(_LINES),
-    columns=[f"digit {d}, {what}" for d in range(10) for what in ("image", "loss", *(f"line {k}" for k in range(16)))],
+    columns=[
+        f"digit {d}, {what}"
+        for d in range(10)
+        for what in ("image", "loss", *(f"line {k}" for k in range(16)))
+    ],
     cells=[
         (row, f"digit {digit}, {what}")
         for row, lines in _LINES.items()
         for digit in range(10)
-        for what in ("image", *(["loss"] if row in PICTURED else []), *(f"line {line}" for line in lines))
+        for what in (
+            "image",
+            *(["loss"] if row in PICTURED else []),
+            *(f"line {line}" for line in lines),
+        )
     ],
     repeats=1,
     compute=compute_picture,
     datasets=["usps"],
     slice=[("truth", "digit 3, line 4", 0), ("OK3 extra-trees", "digit 0, loss", 0)],
     summary="image completion: ten digits, completed by two methods",
-    units="grey levels of a line, from 0 to 8, one a digit; number of an image; RBF loss",
+    units="grey levels of a line, from 0 to 8, one a digit; number of an image; RBF "
+    "loss",
 )
 
 # %% ../../nbs/11_image_completion.ipynb #a14a5365
@@ -761,12 +867,14 @@ FIGURE1 = Table(
 
 # %% ../../nbs/11_image_completion.ipynb #61a987fb
 STOPPING = {f"depth at most {depth}": {"max_depth": depth} for depth in (6, 8, 10)} | {
-    f"decrease at least {least}": {"min_impurity_decrease": least} for least in (0.0003, 0.001, 0.003)
+    f"decrease at least {least}": {"min_impurity_decrease": least}
+    for least in (0.0003, 0.001, 0.003)
 }
 
 
 def compute_stopping(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-stopping``: a single tree that a rule stops early, a size, a fold.
+    """Compute a cell of ``ok3-table1-stopping``: a single tree that a rule stops early,
+    a size, a fold.
 
     Parameters
     ----------
@@ -784,7 +892,9 @@ def compute_stopping(row, column, repeat, seed):
     float
         Mean loss over the test part.
     """
-    return completion_error(usps_completion(), complete_by_trees, STOPPING[row], column, repeat, seed)
+    return completion_error(
+        usps_completion(), complete_by_trees, STOPPING[row], column, repeat, seed
+    )
 
 
 STOPPING_TABLE = Table(
@@ -813,14 +923,20 @@ def _both_losses(row, size, fold):
     "Mean loss of the predicted points, and of their pre-images."
     task, options = usps_completion(), dict(POINTS[row])
     train, test = split(task.target, size, fold)
-    trees = options.pop("model", OutputKernelTree)(random_state=fold, **options, **_outputs(task))
+    trees = options.pop("model", OutputKernelTree)(
+        random_state=fold, **options, **_outputs(task)
+    )
     trees.fit(task.top[train], task.bottom[train])
     chosen = train[trees.decode(task.top[test])]
-    return {"point": trees.loss(task.top[test], task.bottom[test]), "pre-image": task.loss[test, chosen].mean()}
+    return {
+        "point": trees.loss(task.top[test], task.bottom[test]),
+        "pre-image": task.loss[test, chosen].mean(),
+    }
 
 
 def compute_point(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-points``: the loss of the predicted points, or that of their pre-images.
+    """Compute a cell of ``ok3-table1-points``: the loss of the predicted points, or
+    that of their pre-images.
 
     Parameters
     ----------
@@ -845,7 +961,9 @@ def compute_point(row, column, repeat, seed):
 POINTS_TABLE = Table(
     id="ok3-table1-points",
     rows=list(POINTS),
-    columns=[f"{size}, {what}" for size in TABLE.columns for what in ("point", "pre-image")],
+    columns=[
+        f"{size}, {what}" for size in TABLE.columns for what in ("point", "pre-image")
+    ],
     repeats=5,
     compute=compute_point,
     datasets=["usps"],
@@ -856,7 +974,8 @@ POINTS_TABLE = Table(
 
 # %% ../../nbs/11_image_completion.ipynb #e2deec58
 def compute_bound(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-bound``: the lower bound for a number of training images.
+    """Compute a cell of ``ok3-table1-bound``: the lower bound for a number of training
+    images.
 
     Parameters
     ----------
@@ -865,7 +984,8 @@ def compute_bound(row, column, repeat, seed):
     column : {"lower bound"}
         What is measured.
     repeat : int
-        Which of the five folds; also the seed of the order in which the images are taken.
+        Which of the five folds; also the seed of the order in which the images are
+        taken.
     seed : int
         Not used: the training sets of a fold must be nested.
 
@@ -891,4 +1011,14 @@ BOUND = Table(
     summary="image completion: the lower bound for nested training sets",
     units="RBF loss, from 0 (perfect) to 2",
 )
-TABLES = [TABLE, SENSITIVITY, SEEDS, READINGS_TABLE, STOPPING_TABLE, POINTS_TABLE, BOUND, DIGITS, FIGURE1]
+TABLES = [
+    TABLE,
+    SENSITIVITY,
+    SEEDS,
+    READINGS_TABLE,
+    STOPPING_TABLE,
+    POINTS_TABLE,
+    BOUND,
+    DIGITS,
+    FIGURE1,
+]

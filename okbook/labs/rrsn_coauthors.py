@@ -40,8 +40,9 @@ def author_vectors(counts, words="frequencies"):
     counts : sparse matrix of shape (n, p)
         How often each author's papers use each word.
     words : {"frequencies", "counts", "tf-idf"}, default="frequencies"
-        The share of each word among an author's words; the counts as they are; or the counts times
-        :math:`\log(n / n_w)`, where :math:`n_w` authors use the word, divided by their norm.
+        The share of each word among an author's words; the counts as they are; or the
+        counts times :math:`\log(n / n_w)`, where :math:`n_w` authors use the word,
+        divided by their norm.
 
     Returns
     -------
@@ -69,9 +70,13 @@ def author_vectors(counts, words="frequencies"):
         return normalize(counts, "l1")
     if words == "tf-idf":
         users = np.asarray((counts > 0).sum(axis=0)).ravel()
-        return normalize(counts @ diags_array(np.log(counts.shape[0] / np.maximum(users, 1))))
+        return normalize(
+            counts @ diags_array(np.log(counts.shape[0] / np.maximum(users, 1)))
+        )
     if words != "counts":
-        raise ValueError(f"words must be 'frequencies', 'counts' or 'tf-idf': got {words!r}")
+        raise ValueError(
+            f"words must be 'frequencies', 'counts' or 'tf-idf': got {words!r}"
+        )
     return counts
 
 # %% ../../nbs/22_coauthors.ipynb #3ebf9fc9
@@ -157,8 +162,16 @@ def load_network(nodes="words", words="frequencies"):
     Derived in the lab :ref:`lab-rrsn-coauthors`.
     """
     data = load_nips_coauthors(nodes, download=False)
-    adjacency, later = data.adjacency.toarray().astype(float), data.first_year.toarray() > 1999
-    return Network(data.nodes, adjacency, later, *informative_gram(author_vectors(data.counts, words)))
+    adjacency, later = (
+        data.adjacency.toarray().astype(float),
+        data.first_year.toarray() > 1999,
+    )
+    return Network(
+        data.nodes,
+        adjacency,
+        later,
+        *informative_gram(author_vectors(data.counts, words)),
+    )
 
 # %% ../../nbs/22_coauthors.ipynb #2aa7c876
 def setting_grids(grids, supervised=False, beta2_grid=None):
@@ -207,7 +220,8 @@ class Setting:
     beta2_grid : tuple of float, optional
         Times of the smoother's diffusion to try, instead of those of ``GRIDS``.
     pairs : {"any", "one", "both"}, default="any"
-        The pairs of a fold that the search looks at: of which any node is held out, one, or both.
+        The pairs of a fold that the search looks at: of which any node is held out,
+        one, or both.
     alone : bool, default=False
         Whether nothing is learnt: the score of a pair is the likeness of the words.
 
@@ -224,14 +238,17 @@ class Setting:
     alone: bool = False
 
     def predictor(self):
-        """Make the link predictor that searches for its parameters; its inputs are Gram matrices.
+        """Make the link predictor that searches for its parameters; its inputs are Gram
+        matrices.
 
         Returns
         -------
         LinkPredictorCV
             The predictor, not fitted.
         """
-        template = SemiSupervisedOutputKernelRidge(input_kernel="precomputed", smoother=self.smoother)
+        template = SemiSupervisedOutputKernelRidge(
+            input_kernel="precomputed", smoother=self.smoother
+        )
         grids = setting_grids(GRIDS, self.supervised, self.beta2_grid)
         return LinkPredictorCV(template, **grids, pairs=self.pairs, warm_start=True)
 
@@ -276,7 +293,8 @@ def counted_pairs(network, labelled, later=False):
     labelled : array-like of int
         The authors between whom all links are known.
     later : bool, default=False
-        Whether the links to be found are those made after 1999 only; the others are then left out.
+        Whether the links to be found are those made after 1999 only; the others are
+        then left out.
 
     Returns
     -------
@@ -291,7 +309,9 @@ def counted_pairs(network, labelled, later=False):
     """
     pairs = np.triu(node_pairs(len(network.names), labelled))
     links = network.adjacency > 0
-    return (pairs & (network.later | ~links), network.later) if later else (pairs, links)
+    return (
+        (pairs & (network.later | ~links), network.later) if later else (pairs, links)
+    )
 
 # %% ../../nbs/22_coauthors.ipynb #d3a1d020
 @lru_cache(maxsize=2)
@@ -338,12 +358,23 @@ def _measured(setting, nodes, rate, draw, later):
     network = load_network(nodes, setting.words)
     points = None if setting.alone else search(setting, nodes, rate, draw)[1]
     scores = network.gram if setting.alone else points @ points.T
-    pairs, links = counted_pairs(network, draw_labelled(len(network.names), rate, draw), later)
-    return {area: 100 * under(links[pairs], scores[pairs]) for area, under in AREAS.items()}
+    pairs, links = counted_pairs(
+        network, draw_labelled(len(network.names), rate, draw), later
+    )
+    return {
+        area: 100 * under(links[pairs], scores[pairs]) for area, under in AREAS.items()
+    }
 
 # %% ../../nbs/22_coauthors.ipynb #20d58435
-METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting(), "words alone": Setting(alone=True)}
-ROWS = {f"{name}{', 1999' * (nodes == '1999')}": (name, nodes) for nodes, name in product(NODES, METHODS)}
+METHODS = {
+    "supervised": Setting(supervised=True),
+    "semi-supervised": Setting(),
+    "words alone": Setting(alone=True),
+}
+ROWS = {
+    f"{name}{', 1999' * (nodes == '1999')}": (name, nodes)
+    for nodes, name in product(NODES, METHODS)
+}
 COLUMNS = [" ".join(key) for key in product(AREAS, RATES)]
 LATER = [f"{column}, links after 1999" for column in COLUMNS]
 
@@ -386,7 +417,8 @@ def compute_cell(row, column, repeat, seed):
     column : str
         Area and rate, such as ``"auc-roc 5"``; or ``"auc-roc 5, links after 1999"``.
     repeat : int
-        Which draw of the labelled authors, the same for all rows: its number is the seed.
+        Which draw of the labelled authors, the same for all rows: its number is the
+        seed.
     seed : int
         Not used: draws must be shared by the methods that are compared.
 
@@ -406,9 +438,19 @@ TABLE = Table(
     repeats=N_DRAWS,
     compute=compute_cell,
     datasets=["nips_coauthors"],
-    cells=[(row, c) for row in ROWS for c in [*COLUMNS, *LATER] if "words alone" not in row or c.split()[1][0] == "5"],
-    slice=[("supervised", "auc-roc 5", 0), ("supervised, 1999", "auc-pr 5", 1), ("words alone", "auc-pr 5", 0)],
-    summary="co-authors of NIPS: supervised and semi-supervised, two node sets, three rates, two areas",
+    cells=[
+        (row, c)
+        for row in ROWS
+        for c in [*COLUMNS, *LATER]
+        if "words alone" not in row or c.split()[1][0] == "5"
+    ],
+    slice=[
+        ("supervised", "auc-roc 5", 0),
+        ("supervised, 1999", "auc-pr 5", 1),
+        ("words alone", "auc-pr 5", 0),
+    ],
+    summary="co-authors of NIPS: supervised and semi-supervised, two node sets, "
+    "three rates, two areas",
     units="area under the curve, in percent",
     digits=1,
 )
@@ -419,9 +461,15 @@ VARIANTS = {
     "supervised, counts": (Setting(True, "counts"), RATES),
     "semi-supervised, counts": (Setting(words="counts"), RATES[:2]),
     "semi-supervised, beta2 on the grid of beta": (Setting(**_DIFFUSED), RATES),
-    "semi-supervised, counts, beta2 on the grid of beta": (Setting(words="counts", **_DIFFUSED), RATES[:2]),
+    "semi-supervised, counts, beta2 on the grid of beta": (
+        Setting(words="counts", **_DIFFUSED),
+        RATES[:2],
+    ),
     "supervised, tf-idf": (Setting(True, "tf-idf"), RATES),
-    "semi-supervised, tf-idf, beta2 on the grid of beta": (Setting(words="tf-idf", **_DIFFUSED), ("5",)),
+    "semi-supervised, tf-idf, beta2 on the grid of beta": (
+        Setting(words="tf-idf", **_DIFFUSED),
+        ("5",),
+    ),
     "semi-supervised, Laplacian": (Setting(smoother="laplacian"), ("5",)),
     "supervised, selected on hidden pairs": (Setting(True, pairs="both"), ("5",)),
     "semi-supervised, selected on hidden pairs": (Setting(pairs="both"), ("5",)),
@@ -459,8 +507,16 @@ SENSITIVITY = Table(
     repeats=N_DRAWS,
     compute=compute_variant,
     datasets=["nips_coauthors"],
-    cells=[(row, c) for row, (_, rates) in VARIANTS.items() for c in COLUMNS if c.split()[1] in rates],
-    slice=[("supervised, counts", "auc-roc 5", 0), ("words alone, tf-idf", "auc-pr 5", 0)],
+    cells=[
+        (row, c)
+        for row, (_, rates) in VARIANTS.items()
+        for c in COLUMNS
+        if c.split()[1] in rates
+    ],
+    slice=[
+        ("supervised, counts", "auc-roc 5", 0),
+        ("words alone, tf-idf", "auc-pr 5", 0),
+    ],
     summary="co-authors of NIPS: what the open choices of the protocol change",
     units="area under the curve, in percent",
     digits=1,
@@ -474,8 +530,9 @@ def future_scores(row):
     Parameters
     ----------
     row : str
-        ``"supervised"`` or ``"words alone"``, alone or followed by ``", counts"`` or ``", tf-idf"``;
-        ``"diffusion kernel"``, ``"common co-authors"`` or ``"number of co-authors"``, which see the network only.
+        ``"supervised"`` or ``"words alone"``, alone or followed by ``", counts"`` or
+        ``", tf-idf"``; ``"diffusion kernel"``, ``"common co-authors"`` or ``"number of
+        co-authors"``, which see the network only.
 
     Returns
     -------
@@ -490,7 +547,13 @@ def future_scores(row):
     network = load_network("1999", words or "frequencies")
     A, degree = network.adjacency, network.adjacency.sum(axis=1)
     if name == "supervised":
-        return Setting(True).predictor().set_params(random_state=0).fit(network.gram, A).score_pairs()
+        return (
+            Setting(True)
+            .predictor()
+            .set_params(random_state=0)
+            .fit(network.gram, A)
+            .score_pairs()
+        )
     return {
         "words alone": lambda: network.gram,
         "diffusion kernel": lambda: diffusion_gram(A, 1.0),
@@ -507,7 +570,8 @@ FUTURE_ROWS = (
 
 
 def compute_future(row, column, repeat, seed):
-    """Compute a cell of ``rrsn-table1-future``: links that were made after 1999, among pairs without a link in 1999.
+    """Compute a cell of ``rrsn-table1-future``: links that were made after 1999, among
+    pairs without a link in 1999.
 
     Parameters
     ----------
@@ -529,7 +593,9 @@ def compute_future(row, column, repeat, seed):
     pairs, links = np.triu(network.adjacency == 0, 1), network.later
     if column in AREAS:
         return 100 * AREAS[column](links[pairs], scores[pairs])
-    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[: int(column.split()[1])]
+    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[
+        : int(column.split()[1])
+    ]
     return float(links[pairs][best].sum())
 
 
@@ -541,17 +607,31 @@ FUTURE = Table(
     compute=compute_future,
     datasets=["nips_coauthors"],
     slice=[("words alone", "auc-roc", 0), ("common co-authors", "hits 1000", 0)],
-    summary="co-authors of NIPS: links of 2000 to 2003, predicted from the network and the words of 1999",
+    summary="co-authors of NIPS: links of 2000 to 2003, predicted from the network "
+    "and the words of 1999",
     units="area in percent, or number of links",
     digits=2,
 )
 
 # %% ../../nbs/22_coauthors.ipynb #f51fad66
-DESCRIBED = {f"(a) {words}": ("words", words) for words in ("frequencies", "counts", "tf-idf")}
+DESCRIBED = {
+    f"(a) {words}": ("words", words) for words in ("frequencies", "counts", "tf-idf")
+}
 DESCRIBED |= {"(b) frequencies": ("1999", "frequencies")}
-FACTS = ("authors", "links", "links after 1999", "few co-authors", "sigma", "mean kernel", "same words", "same, linked")
+FACTS = (
+    "authors",
+    "links",
+    "links after 1999",
+    "few co-authors",
+    "sigma",
+    "mean kernel",
+    "same words",
+    "same, linked",
+)
 BINS = np.linspace(0.0, 2.5, 51)
-HISTOGRAMS = {kind: [f"{kind} {left:.2f}" for left in BINS[:-1]] for kind in ("joint", "none")}
+HISTOGRAMS = {
+    kind: [f"{kind} {left:.2f}" for left in BINS[:-1]] for kind in ("joint", "none")
+}
 
 
 @lru_cache(maxsize=4)
@@ -560,11 +640,23 @@ def _described(row):
     network = load_network(*DESCRIBED[row])
     n, ends = len(network.names), np.triu_indices(len(network.names), 1)
     linked, kernel = network.adjacency[ends] > 0, network.gram[ends]
-    distance = network.sigma * np.sqrt(-2.0 * np.log(np.maximum(kernel, np.finfo(float).tiny)))
+    distance = network.sigma * np.sqrt(
+        -2.0 * np.log(np.maximum(kernel, np.finfo(float).tiny))
+    )
     distance /= np.median(distance)
     same = distance < 1e-6
-    counts = (n, linked.sum(), network.later[ends].sum(), (network.adjacency.sum(axis=1) < 2).sum())
-    found = dict(zip(FACTS, (*counts, network.sigma, kernel.mean(), same.sum(), linked[same].sum())))
+    counts = (
+        n,
+        linked.sum(),
+        network.later[ends].sum(),
+        (network.adjacency.sum(axis=1) < 2).sum(),
+    )
+    found = dict(
+        zip(
+            FACTS,
+            (*counts, network.sigma, kernel.mean(), same.sum(), linked[same].sum()),
+        )
+    )
     for kind, chosen in (("joint", linked), ("none", ~linked)):
         shares = np.histogram(distance[chosen], BINS)[0] / chosen.sum()
         found |= dict(zip(HISTOGRAMS[kind], 100 * shares))
@@ -572,15 +664,17 @@ def _described(row):
 
 
 def compute_words(row, column, repeat, seed):
-    """Compute a cell of ``rrsn-table1-words``: what a network and the words of its authors are like.
+    """Compute a cell of ``rrsn-table1-words``: what a network and the words of its
+    authors are like.
 
     Parameters
     ----------
     row : str
         A key of ``DESCRIBED``: the node set and the description of the authors.
     column : str
-        One of ``FACTS``; or ``"joint 0.35"`` or ``"none 0.35"``: of the pairs with a joint paper, or of those
-        without, the percentage with a distance of 0.35 up to 0.40 median distances between their words.
+        One of ``FACTS``; or ``"joint 0.35"`` or ``"none 0.35"``: of the pairs with a
+        joint paper, or of those without, the percentage with a distance of 0.35 up to
+        0.40 median distances between their words.
     repeat : int
         Always 0.
     seed : int
@@ -608,15 +702,21 @@ WORDS = Table(
         for kind in HISTOGRAMS.values()
         for column in kind
     ],
-    slice=[("(a) frequencies", "same words", 0), ("(b) frequencies", "links", 0), ("(a) counts", "sigma", 0)],
-    summary="co-authors of NIPS: the networks, the widths, and the distance of the words of two authors",
+    slice=[
+        ("(a) frequencies", "same words", 0),
+        ("(b) frequencies", "links", 0),
+        ("(a) counts", "sigma", 0),
+    ],
+    summary="co-authors of NIPS: the networks, the widths, and the distance of the "
+    "words of two authors",
     units="counts; widths; percentages",
     digits=3,
 )
 
 # %% ../../nbs/22_coauthors.ipynb #6e474a93
 def node_bootstrap(truth, scores, ends, resamples):
-    """Resample the nodes of a network, and measure the area under the precision-recall curve each time.
+    """Resample the nodes of a network, and measure the area under the precision-recall
+    curve each time.
 
     Parameters
     ----------
@@ -650,20 +750,43 @@ def node_bootstrap(truth, scores, ends, resamples):
     order = np.argsort(-scores, kind="stable")
     truth, first, second = truth[order], ends[0][order], ends[1][order]
     falling = -np.diff(scores[order]) > 1e-10 * np.abs(scores[order][1:])
-    last = np.append(np.flatnonzero(falling), len(order) - 1)  # of each group of tied pairs
+    last = np.append(
+        np.flatnonzero(falling), len(order) - 1
+    )  # of each group of tied pairs
     hits = np.flatnonzero(truth)
     until = last[np.searchsorted(last, hits)]
     counted, areas = np.searchsorted(hits, until, side="right") - 1, []
     for times in resamples:
         weight = times[first] * times[second]
         gained = np.cumsum(weight[hits])
-        precision = gained[counted] / np.maximum(np.cumsum(weight)[until], np.finfo(float).tiny)
+        precision = gained[counted] / np.maximum(
+            np.cumsum(weight)[until], np.finfo(float).tiny
+        )
         areas.append(np.sum(weight[hits] * precision) / gained[-1])
     return np.array(areas)
 
 # %% ../../nbs/22_coauthors.ipynb #cf86bed4
 CHOSEN = ("lam1", "lam2", "beta", "beta2", "area in the folds")
-RATE_GRID = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+RATE_GRID = (
+    0.0,
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+)
 RECALL_GRID = (0.01, 0.02, *(k / 20 for k in range(1, 21)))
 CURVES = {
     "roc": [f"true positives at {rate:g}" for rate in RATE_GRID],
@@ -676,11 +799,21 @@ INTERVAL, N_RESAMPLES = ("auc-pr, low", "auc-pr, high"), 100
 def _looked_into(name, draw):
     "All columns of a row of rrsn-table1-draws, for one draw."
     network = load_network()
-    n, labelled, found, scores = len(network.names), draw_labelled(len(network.names), "5", draw), {}, network.gram
+    n, labelled, found, scores = (
+        len(network.names),
+        draw_labelled(len(network.names), "5", draw),
+        {},
+        network.gram,
+    )
     if not METHODS[name].alone:
         chosen, points = search(METHODS[name], "words", "5", draw)
         found, scores = (
-            dict(zip(CHOSEN, (*(chosen[key] for key in CHOSEN[:4]), 100 * chosen["score"]))),
+            dict(
+                zip(
+                    CHOSEN,
+                    (*(chosen[key] for key in CHOSEN[:4]), 100 * chosen["score"]),
+                )
+            ),
             points @ points.T,
         )
     pairs, links = counted_pairs(network, labelled)
@@ -688,11 +821,16 @@ def _looked_into(name, draw):
     fpr, tpr, _ = roc_curve(truth, scores)
     found |= dict(zip(CURVES["roc"], np.interp(RATE_GRID, fpr, tpr)))
     precision, recall, _ = precision_recall_curve(truth, scores, drop_intermediate=True)
-    found |= {column: precision[recall >= r - 1e-12].max() for column, r in zip(CURVES["pr"], RECALL_GRID)}
+    found |= {
+        column: precision[recall >= r - 1e-12].max()
+        for column, r in zip(CURVES["pr"], RECALL_GRID)
+    }
     others, rng = np.setdiff1d(np.arange(n), labelled), np.random.default_rng(draw)
     resamples = np.ones((N_RESAMPLES, n))
     for times in resamples:
-        times[others] = np.bincount(rng.integers(len(others), size=len(others)), minlength=len(others))
+        times[others] = np.bincount(
+            rng.integers(len(others), size=len(others)), minlength=len(others)
+        )
     areas = node_bootstrap(truth, scores, np.nonzero(pairs), resamples)
     return found | dict(zip(INTERVAL, 100 * np.quantile(areas, [0.025, 0.975])))
 
@@ -705,10 +843,12 @@ def compute_draw(row, column, repeat, seed):
     row : {"supervised", "semi-supervised", "words alone"}
         The method.
     column : str
-        One of ``CHOSEN``, what the search chose and the area it expected; of ``CURVES``, a point of a curve;
-        or of ``INTERVAL``, the ends of the middle 95 % of the areas over resampled authors.
+        One of ``CHOSEN``, what the search chose and the area it expected; of
+        ``CURVES``, a point of a curve; or of ``INTERVAL``, the ends of the middle 95 %
+        of the areas over resampled authors.
     repeat : int
-        Which draw of the labelled authors, the same for all rows; also the seed of the resampling.
+        Which draw of the labelled authors, the same for all rows; also the seed of the
+        resampling.
     seed : int
         Not used: draws must be shared by the methods that are compared.
 
@@ -730,10 +870,19 @@ DRAWS = Table(
     cells=[
         (row, column)
         for row, setting in METHODS.items()
-        for column in [*(() if setting.alone else CHOSEN), *CURVES["roc"], *CURVES["pr"], *INTERVAL]
+        for column in [
+            *(() if setting.alone else CHOSEN),
+            *CURVES["roc"],
+            *CURVES["pr"],
+            *INTERVAL,
+        ]
     ],
-    slice=[("supervised", "true positives at 0.01", 0), ("words alone", "auc-pr, low", 0)],
-    summary="co-authors of NIPS: the ten draws at 5 %, their parameters, curves and intervals",
+    slice=[
+        ("supervised", "true positives at 0.01", 0),
+        ("words alone", "auc-pr, low", 0),
+    ],
+    summary="co-authors of NIPS: the ten draws at 5 %, their parameters, curves and "
+    "intervals",
     units="parameters; areas in percent; rates",
     digits=3,
 )
@@ -744,7 +893,8 @@ N_BEST = 15
 
 @lru_cache(maxsize=1)
 def best_new_links():
-    """List the strongest links that the supervised method predicts in the network of 1999.
+    """List the strongest links that the supervised method predicts in the network of
+    1999.
 
     Returns
     -------
@@ -755,7 +905,11 @@ def best_new_links():
     -----
     Derived in the lab :ref:`lab-rrsn-coauthors`.
     """
-    return strongest_links(future_scores("supervised"), np.triu(load_network("1999").adjacency == 0, 1), N_BEST)
+    return strongest_links(
+        future_scores("supervised"),
+        np.triu(load_network("1999").adjacency == 0, 1),
+        N_BEST,
+    )
 
 
 def compute_new_link(row, column, repeat, seed):
@@ -766,8 +920,9 @@ def compute_new_link(row, column, repeat, seed):
     row : str
         The place in the list of :func:`best_new_links`, from ``"1"``.
     column : {"first", "second", "common", "less alike", "came true"}
-        The numbers of the two authors in node set (b), from 0; how many co-authors they have in common; of which
-        percentage of all pairs the words are less alike; whether they wrote together after 1999.
+        The numbers of the two authors in node set (b), from 0; how many co-authors they
+        have in common; of which percentage of all pairs the words are less alike;
+        whether they wrote together after 1999.
     repeat : int
         Always 0.
     seed : int
@@ -781,9 +936,17 @@ def compute_new_link(row, column, repeat, seed):
     network = load_network("1999")
     a, b = best_new_links()[int(row) - 1]
     if column == "less alike":
-        return 100.0 * float(np.mean(network.gram[np.triu_indices(len(network.gram), 1)] < network.gram[a, b]))
+        return 100.0 * float(
+            np.mean(
+                network.gram[np.triu_indices(len(network.gram), 1)] < network.gram[a, b]
+            )
+        )
     common = network.adjacency[a] @ network.adjacency[b]
-    return float({"first": a, "second": b, "common": common, "came true": network.later[a, b]}[column])
+    return float(
+        {"first": a, "second": b, "common": common, "came true": network.later[a, b]}[
+            column
+        ]
+    )
 
 
 NEW_LINKS = Table(
@@ -794,7 +957,8 @@ NEW_LINKS = Table(
     compute=compute_new_link,
     datasets=["nips_coauthors"],
     slice=[("1", "first", 0), ("1", "second", 0), ("1", "less alike", 0)],
-    summary="co-authors of NIPS: the best new links in the network of 1999, and what became of them",
+    summary="co-authors of NIPS: the best new links in the network of 1999, and "
+    "what became of them",
     units="numbers of authors; counts; percent",
     digits=1,
 )

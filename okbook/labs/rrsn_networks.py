@@ -21,12 +21,25 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from ..core import RBFKernel, first_largest, graph_laplacian, labelled_draws, normalize_gram, pr_auc, roc_auc
+from okbook.core import (
+    RBFKernel,
+    first_largest,
+    graph_laplacian,
+    labelled_draws,
+    normalize_gram,
+    pr_auc,
+    roc_auc,
+)
 from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, node_pairs
 from ..tables import Table
 
 # %% ../../nbs/21_synthetic_networks.ipynb #462c551a
-N_NODES, DENSITIES, RATES, N_DRAWS = 700, ("0.01", "0.02", "0.03"), ("5", "10", "20"), 10
+N_NODES, DENSITIES, RATES, N_DRAWS = (
+    700,
+    ("0.01", "0.02", "0.03"),
+    ("5", "10", "20"),
+    10,
+)
 AREAS = {"auc-roc": roc_auc, "auc-pr": pr_auc}
 
 
@@ -38,7 +51,8 @@ def erdos_renyi(n_nodes, density, random_state=None):
     n_nodes : int
         Number of nodes.
     density : float
-        The probability of a link. Graphs of the same seed are nested: the denser contains the sparser.
+        The probability of a link. Graphs of the same seed are nested: the denser
+        contains the sparser.
     random_state : int, RandomState or None, default=None
         Seed.
 
@@ -65,7 +79,8 @@ def erdos_renyi(n_nodes, density, random_state=None):
 
 # %% ../../nbs/21_synthetic_networks.ipynb #37852d20
 def kernel_entropy(K, n_bins=100):
-    r"""Measure how many different things a kernel says: the entropy of its normalised values.
+    r"""Measure how many different things a kernel says: the entropy of its normalised
+    values.
 
     Parameters
     ----------
@@ -77,7 +92,8 @@ def kernel_entropy(K, n_bins=100):
     Returns
     -------
     float
-        The entropy ``eq-links-information`` of the values above the diagonal, between 0 and log(n_bins).
+        The entropy ``eq-links-information`` of the values above the diagonal, between 0
+        and log(n_bins).
 
     Notes
     -----
@@ -92,21 +108,25 @@ def kernel_entropy(K, n_bins=100):
     (0.6365, 0.6365)
     """
     values = normalize_gram(K)[np.triu_indices(len(K), 1)]
-    return float(entropy(np.histogram(np.minimum(values, 1.0), bins=n_bins, range=(0.0, 1.0))[0]))
+    return float(
+        entropy(np.histogram(np.minimum(values, 1.0), bins=n_bins, range=(0.0, 1.0))[0])
+    )
 
 # %% ../../nbs/21_synthetic_networks.ipynb #4013585b
 TIMES, FACTORS = np.logspace(-2, 1, 31), np.logspace(-1, 1, 21)
 
 
 def diffusion_inputs(A, criterion=kernel_entropy, variance=0.95, stretch=1.0):
-    """Describe the nodes of a graph by kernel PCA of its most informative diffusion kernel.
+    """Describe the nodes of a graph by kernel PCA of its most informative diffusion
+    kernel.
 
     Parameters
     ----------
     A : ndarray of shape (n, n)
         Adjacency.
     criterion : callable, default=kernel_entropy
-        What is maximised over the times of diffusion ``TIMES``, a function of the Gram matrix.
+        What is maximised over the times of diffusion ``TIMES``, a function of the Gram
+        matrix.
     variance : float, default=0.95
         Share of the variance that the components must hold.
     stretch : float, default=1.0
@@ -181,7 +201,8 @@ def informative_sigma(X, criterion=kernel_entropy):
     X : ndarray of shape (n, p)
         Inputs.
     criterion : callable, default=kernel_entropy
-        What is maximised over the widths ``FACTORS``, in units of the median distance between two inputs.
+        What is maximised over the widths ``FACTORS``, in units of the median distance
+        between two inputs.
 
     Returns
     -------
@@ -219,8 +240,8 @@ def sample_network(density, graph=0, stretch=1.0, sigma=None):
     stretch : float, default=1.0
         A factor on the time of diffusion that the criterion chooses.
     sigma : float, optional
-        The width of the input kernel on *standardised* inputs; by default the inputs are left as they are and the
-        criterion chooses.
+        The width of the input kernel on *standardised* inputs; by default the inputs
+        are left as they are and the criterion chooses.
 
     Returns
     -------
@@ -239,7 +260,8 @@ def sample_network(density, graph=0, stretch=1.0, sigma=None):
 
 # %% ../../nbs/21_synthetic_networks.ipynb #d0adc85a
 def kernel_variance(K):
-    """Measure how many different things a kernel says by the variance of its normalised values, without bins.
+    """Measure how many different things a kernel says by the variance of its normalised
+    values, without bins.
 
     Parameters
     ----------
@@ -289,15 +311,24 @@ def describe_inputs(density, graph):
     A = network.adjacency
     theta, U = np.linalg.eigh(graph_laplacian(A))
     X, beta = diffusion_inputs(A, kernel_variance)
-    kernels = {"diffusion kernel": (U * np.exp(-network.beta * theta)) @ U.T, "input kernel": network.gram}
+    kernels = {
+        "diffusion kernel": (U * np.exp(-network.beta * theta)) @ U.T,
+        "input kernel": network.gram,
+    }
     return {
         "beta, entropy": network.beta,
         "beta, variance": beta,
         "components": float(network.inputs.shape[1]),
         "sigma, entropy": network.sigma,
         "sigma, variance": informative_sigma(X, kernel_variance),
-        "sigma, standardised": informative_sigma(network.inputs / network.inputs.std(axis=0)),
-    } | {f"{name}, {area}": AREAS[area](A, K) for name, K in kernels.items() for area in AREAS}
+        "sigma, standardised": informative_sigma(
+            network.inputs / network.inputs.std(axis=0)
+        ),
+    } | {
+        f"{name}, {area}": AREAS[area](A, K)
+        for name, K in kernels.items()
+        for area in AREAS
+    }
 
 
 def compute_inputs(row, column, repeat, seed):
@@ -308,9 +339,10 @@ def compute_inputs(row, column, repeat, seed):
     row : {"0.01", "0.02", "0.03"}
         The density.
     column : str
-        The time of diffusion or the width that the entropy or the variance of the kernel's values chooses, the width
-        that the entropy chooses on standardised inputs, the number of components, or the area over all pairs by the
-        diffusion kernel or by the Gaussian kernel on the inputs.
+        The time of diffusion or the width that the entropy or the variance of the
+        kernel's values chooses, the width that the entropy chooses on standardised
+        inputs, the number of components, or the area over all pairs by the diffusion
+        kernel or by the Gaussian kernel on the inputs.
     repeat : int
         Which graph: its seed.
     seed : int
@@ -334,12 +366,17 @@ INPUTS = Table(
         "sigma, entropy",
         "sigma, variance",
         "sigma, standardised",
-        *(f"{name}, {area}" for name in ("diffusion kernel", "input kernel") for area in AREAS),
+        *(
+            f"{name}, {area}"
+            for name in ("diffusion kernel", "input kernel")
+            for area in AREAS
+        ),
     ],
     repeats=N_DRAWS,
     compute=compute_inputs,
     slice=[("0.01", "sigma, entropy", 0), ("0.01", "input kernel, auc-roc", 0)],
-    summary="links of random networks: what two criteria choose, and what the inputs know of the links",
+    summary="links of random networks: what two criteria choose, and what the "
+    "inputs know of the links",
     units="times, widths, counts and areas",
 )
 
@@ -354,7 +391,8 @@ GRIDS = {
 # %% ../../nbs/21_synthetic_networks.ipynb #3f565943
 @dataclass(frozen=True)
 class Setting:
-    """A method: how networks are sampled, how the search is made, and what is done with what it finds.
+    """A method: how networks are sampled, how the search is made, and what is done with
+    what it finds.
 
     Parameters
     ----------
@@ -367,15 +405,18 @@ class Setting:
     select : {"roc_auc", "pr_auc"}, default="roc_auc"
         What the cross-validation maximises.
     pairs : {"any", "one", "both"}, default="any"
-        The pairs of a fold that it looks at: of which any node is held out, one, or both.
+        The pairs of a fold that it looks at: of which any node is held out, one, or
+        both.
     stretch : float, default=1.0
         A factor on the time of diffusion that the criterion of information chooses.
     sigma : float, optional
-        The width of the input kernel on standardised inputs; by default the criterion chooses.
+        The width of the input kernel on standardised inputs; by default the criterion
+        chooses.
     new_graphs : bool, default=False
         Whether every draw of labelled nodes has a graph of its own.
     shared : bool, default=False
-        Whether all draws share the parameters of the best mean over their cross-validations.
+        Whether all draws share the parameters of the best mean over their
+        cross-validations.
     centred : bool, default=False
         Whether the mean prediction over all nodes is subtracted from each.
 
@@ -410,7 +451,9 @@ class Setting:
         Network
             The network.
         """
-        return sample_network(density, draw if self.new_graphs else 0, self.stretch, self.sigma)
+        return sample_network(
+            density, draw if self.new_graphs else 0, self.stretch, self.sigma
+        )
 
     def predictor(self, network):
         """Make the link predictor that searches for its parameters.
@@ -425,10 +468,14 @@ class Setting:
         LinkPredictorCV
             The predictor, not fitted.
         """
-        template = SemiSupervisedOutputKernelRidge(input_params={"sigma": network.sigma}, smoother=self.smoother)
+        template = SemiSupervisedOutputKernelRidge(
+            input_params={"sigma": network.sigma}, smoother=self.smoother
+        )
         grids = GRIDS | ({"lam2_grid": (0.0,)} if self.supervised else {})
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
-        return LinkPredictorCV(template, **grids, criterion=self.select, pairs=self.pairs, warm_start=True)
+        return LinkPredictorCV(
+            template, **grids, criterion=self.select, pairs=self.pairs, warm_start=True
+        )
 
 # %% ../../nbs/21_synthetic_networks.ipynb #38d38d38
 def draw_labelled(rate, draw):
@@ -460,7 +507,8 @@ def draw_labelled(rate, draw):
 
 # %% ../../nbs/21_synthetic_networks.ipynb #788dfafc
 def link_area(area, A, embedding, labelled, kind="any"):
-    """Measure predicted points by an area over pairs of nodes that are not both labelled.
+    """Measure predicted points by an area over pairs of nodes that are not both
+    labelled.
 
     Parameters
     ----------
@@ -473,7 +521,8 @@ def link_area(area, A, embedding, labelled, kind="any"):
     labelled : ndarray of int
         The labelled nodes.
     kind : {"any", "one", "both"}, default="any"
-        All these pairs, or those of which one node is not labelled, or those of which both are not.
+        All these pairs, or those of which one node is not labelled, or those of which
+        both are not.
 
     Returns
     -------
@@ -497,19 +546,25 @@ def link_area(area, A, embedding, labelled, kind="any"):
 # %% ../../nbs/21_synthetic_networks.ipynb #b7520497
 @lru_cache(maxsize=4)
 def _searching(setting, density, graph):
-    return setting.predictor(setting.network(density, graph))  # keeps its eigendecompositions from draw to draw
+    return setting.predictor(
+        setting.network(density, graph)
+    )  # keeps its eigendecompositions from draw to draw
 
 
 @lru_cache(maxsize=128)
 def _searched(setting, density, rate, draw):
-    "The settings tried and their mean areas over the folds; the points predicted with the chosen one."
+    """The settings tried and their mean areas over the folds; the points predicted
+    with the chosen one."""
     network, labelled = setting.network(density, draw), draw_labelled(rate, draw)
     known = network.adjacency[np.ix_(labelled, labelled)]
     model = _searching(setting, density, draw if setting.new_graphs else 0)
     if setting.shared:
         model.set_params(**_shared_grids(setting, density, rate))
     model.set_params(random_state=draw).fit(network.inputs, known, labelled)
-    return model.cv_results_, model.node_embedding_ - setting.centred * model.node_embedding_.mean(axis=0)
+    return (
+        model.cv_results_,
+        model.node_embedding_ - setting.centred * model.node_embedding_.mean(axis=0),
+    )
 
 
 @lru_cache(maxsize=128)
@@ -517,9 +572,14 @@ def _shared_grids(setting, density, rate):
     "Grids of one value: the best in the mean over the cross-validations of all draws."
     alone = replace(setting, shared=False)
     results = [_searched(alone, density, rate, draw)[0] for draw in range(N_DRAWS)]
-    means = np.nanmean([result[f"mean_test_{setting.select}"] for result in results], axis=0)
+    means = np.nanmean(
+        [result[f"mean_test_{setting.select}"] for result in results], axis=0
+    )
     best = first_largest(np.where(np.isnan(means), -np.inf, means))
-    return {f"{name}_grid": (results[0][f"param_{name}"][best],) for name in ("lam1", "lam2", "beta", "beta2")}
+    return {
+        f"{name}_grid": (results[0][f"param_{name}"][best],)
+        for name in ("lam1", "lam2", "beta", "beta2")
+    }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #5d0ef5d8
 def compute_setting(setting, column, draw, kind="any"):
@@ -546,8 +606,13 @@ def compute_setting(setting, column, draw, kind="any"):
     Derived in the lab :ref:`lab-rrsn-networks`.
     """
     area, density, rate = column.split()
-    adjacency, labelled = setting.network(density, draw).adjacency, draw_labelled(rate, draw)
-    return link_area(area, adjacency, _searched(setting, density, rate, draw)[1], labelled, kind)
+    adjacency, labelled = (
+        setting.network(density, draw).adjacency,
+        draw_labelled(rate, draw),
+    )
+    return link_area(
+        area, adjacency, _searched(setting, density, rate, draw)[1], labelled, kind
+    )
 
 # %% ../../nbs/21_synthetic_networks.ipynb #4959fba5
 METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting()}
@@ -583,7 +648,8 @@ TABLE = Table(
     repeats=N_DRAWS,
     compute=compute_cell,
     slice=[(row, f"{area} 0.03 5", 0) for row in METHODS for area in AREAS],
-    summary="links of random networks: supervised and semi-supervised, three densities, three rates, two areas",
+    summary="links of random networks: supervised and semi-supervised, three "
+    "densities, three rates, two areas",
     units="area under the curve",
     digits=3,
 )
@@ -600,7 +666,8 @@ def sign_flip_test(differences):
     Returns
     -------
     float
-        The share of all choices of their signs whose sum is at least that of the differences: a one-sided p-value.
+        The share of all choices of their signs whose sum is at least that of the
+        differences: a one-sided p-value.
 
     Raises
     ------
@@ -619,7 +686,9 @@ def sign_flip_test(differences):
     """
     d = np.asarray(differences, dtype=float)
     if d.ndim != 1 or not 0 < len(d) <= 20:
-        raise ValueError(f"differences must be a vector of 1 to 20 numbers: got shape {d.shape}.")
+        raise ValueError(
+            f"differences must be a vector of 1 to 20 numbers: got shape {d.shape}."
+        )
     signs = 1 - 2 * (np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1)
     return float(np.mean(signs @ d >= d.sum() - 1e-12 * np.abs(d).sum()))
 
@@ -628,13 +697,22 @@ _WIDE, _DIFFUSED = Setting(), Setting(beta2_grid=GRIDS["beta_grid"])
 VARIANTS = {
     "semi-supervised, beta2 on the grid of beta": (_DIFFUSED, RATES),
     "semi-supervised, Laplacian": (Setting(smoother="laplacian"), RATES),
-    "semi-supervised, graph of the diffusion": (Setting(smoother="diffusion-graph"), ("5",)),
+    "semi-supervised, graph of the diffusion": (
+        Setting(smoother="diffusion-graph"),
+        ("5",),
+    ),
     "supervised, centred": (Setting(supervised=True, centred=True), RATES),
     "supervised, shared parameters": (Setting(supervised=True, shared=True), RATES),
     "semi-supervised, shared parameters": (Setting(shared=True), RATES),
-    "supervised, selected on hidden pairs": (Setting(supervised=True, pairs="both"), RATES),
+    "supervised, selected on hidden pairs": (
+        Setting(supervised=True, pairs="both"),
+        RATES,
+    ),
     "semi-supervised, selected on hidden pairs": (Setting(pairs="both"), RATES),
-    "supervised, selected by Auc-pr": (Setting(supervised=True, select="pr_auc"), ("5",)),
+    "supervised, selected by Auc-pr": (
+        Setting(supervised=True, select="pr_auc"),
+        ("5",),
+    ),
     "semi-supervised, selected by Auc-pr": (Setting(select="pr_auc"), ("5",)),
 }
 for _name, _changed in {
@@ -646,7 +724,10 @@ for _name, _changed in {
     VARIANTS |= {
         f"supervised, {_name}": (Setting(supervised=True, **_changed), ("5",)),
         f"semi-supervised, {_name}": (replace(_WIDE, **_changed), ("5",)),
-        f"semi-supervised, beta2 on the grid of beta, {_name}": (replace(_DIFFUSED, **_changed), ("5",)),
+        f"semi-supervised, beta2 on the grid of beta, {_name}": (
+            replace(_DIFFUSED, **_changed),
+            ("5",),
+        ),
     }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #44dc9f79
@@ -678,8 +759,16 @@ SENSITIVITY = Table(
     columns=COLUMNS,
     repeats=N_DRAWS,
     compute=compute_variant,
-    cells=[(row, c) for row, (_, rates) in VARIANTS.items() for c in COLUMNS if c.split()[2] in rates],
-    slice=[("supervised, centred", "auc-roc 0.03 5", 0), ("semi-supervised, Laplacian", "auc-pr 0.03 5", 0)],
+    cells=[
+        (row, c)
+        for row, (_, rates) in VARIANTS.items()
+        for c in COLUMNS
+        if c.split()[2] in rates
+    ],
+    slice=[
+        ("supervised, centred", "auc-roc 0.03 5", 0),
+        ("semi-supervised, Laplacian", "auc-pr 0.03 5", 0),
+    ],
     summary="links of random networks: what the open choices of the protocol change",
     units="area under the curve",
     digits=3,
@@ -718,7 +807,10 @@ PAIRS = Table(
     columns=[column for column in COLUMNS if column.endswith(" 5")],
     repeats=N_DRAWS,
     compute=compute_pairs,
-    slice=[("supervised, one", "auc-roc 0.03 5", 0), ("supervised, both", "auc-roc 0.03 5", 0)],
+    slice=[
+        ("supervised, one", "auc-roc 0.03 5", 0),
+        ("supervised, both", "auc-roc 0.03 5", 0),
+    ],
     summary="links of random networks: pairs with one labelled node, and with none",
     units="area under the curve",
     digits=3,
@@ -727,28 +819,37 @@ PAIRS = Table(
 # %% ../../nbs/21_synthetic_networks.ipynb #7ed00092
 @lru_cache(maxsize=32)
 def _chosen(method, density, draw):
-    "What the search of a method chooses at 5 %, the area that its folds expect, and those that it reaches."
+    """What the search of a method chooses at 5 %, the area that its folds expect,
+    and those that it reaches."""
     setting, nodes = METHODS[method], draw_labelled("5", draw)
     network = setting.network(density, draw)
     known = network.adjacency[np.ix_(nodes, nodes)]
-    model = _searching(setting, density, 0).set_params(random_state=draw).fit(network.inputs, known, nodes)
+    model = (
+        _searching(setting, density, 0)
+        .set_params(random_state=draw)
+        .fit(network.inputs, known, nodes)
+    )
     areas = {
-        kind: link_area("auc-roc", network.adjacency, model.node_embedding_, nodes, kind)
+        kind: link_area(
+            "auc-roc", network.adjacency, model.node_embedding_, nodes, kind
+        )
         for kind in ("any", "one", "both")
     }
     return model.best_params_ | {"folds": model.best_score_} | areas
 
 
 def compute_choice(row, column, repeat, seed):
-    """Compute a cell of ``rrsn-figure1-choices``: what a search chooses at 5 %, and what comes of it.
+    """Compute a cell of ``rrsn-figure1-choices``: what a search chooses at 5 %, and
+    what comes of it.
 
     Parameters
     ----------
     row : str
         A key of ``METHODS`` and a density, such as ``"supervised 0.01"``.
     column : str
-        A parameter; ``"folds"``, the area under the ROC curve in the folds; or that over all pairs of the test
-        (``"any"``), over those with one labelled node (``"one"``) or with none (``"both"``).
+        A parameter; ``"folds"``, the area under the ROC curve in the folds; or that
+        over all pairs of the test (``"any"``), over those with one labelled node
+        (``"one"``) or with none (``"both"``).
     repeat : int
         Which draw of the labelled nodes.
     seed : int
@@ -770,7 +871,8 @@ CHOICES = Table(
     repeats=N_DRAWS,
     compute=compute_choice,
     slice=[("supervised 0.03", column, 0) for column in ("folds", "one", "both")],
-    summary="links of random networks: what the searches choose, what their folds expect and what they reach",
+    summary="links of random networks: what the searches choose, what their folds "
+    "expect and what they reach",
     units="parameters, and areas under the ROC curve",
     digits=3,
 )
@@ -808,20 +910,26 @@ def dissect_scores(density, rate, draw):
         "share": mean @ mean / (h**2).sum(axis=1).mean(),
         "spread": middle[unseen].std() / last[unseen].std(),
         "correlation": np.corrcoef(centrality, A.sum(axis=1))[0, 1],
-    } | {name: roc_auc(A, S, unseen) for name, S in (("middle", middle), ("last", last), ("all", h @ h.T))}
+    } | {
+        name: roc_auc(A, S, unseen)
+        for name, S in (("middle", middle), ("last", last), ("all", h @ h.T))
+    }
 
 
 def compute_mean(row, column, repeat, seed):
-    """Compute a cell of ``rrsn-figure1-mean``: what the mean of the supervised predictions does to their scores.
+    """Compute a cell of ``rrsn-figure1-mean``: what the mean of the supervised
+    predictions does to their scores.
 
     Parameters
     ----------
     row : str
         Density and rate, such as ``"0.01 5"``.
     column : str
-        The ``"share"`` of the mean in the squared length of the predictions; the ``"spread"`` of the middle terms of
-        ``eq-links-mean`` over the unknown pairs, relative to that of the last; their ``"correlation"`` with the
-        degrees; the area under the ROC curve by the ``"middle"`` terms, by the ``"last"``, and by ``"all"``.
+        The ``"share"`` of the mean in the squared length of the predictions; the
+        ``"spread"`` of the middle terms of ``eq-links-mean`` over the unknown pairs,
+        relative to that of the last; their ``"correlation"`` with the degrees; the area
+        under the ROC curve by the ``"middle"`` terms, by the ``"last"``, and by
+        ``"all"``.
     repeat : int
         Which draw of the labelled nodes.
     seed : int
@@ -842,7 +950,8 @@ MEAN = Table(
     repeats=N_DRAWS,
     compute=compute_mean,
     slice=[("0.03 5", column, 0) for column in ("share", "middle", "last")],
-    summary="links of random networks: the mean of the supervised predictions, and what it does to the scores",
+    summary="links of random networks: the mean of the supervised predictions, and "
+    "what it does to the scores",
     units="shares, correlations and areas under the ROC curve",
     digits=3,
 )

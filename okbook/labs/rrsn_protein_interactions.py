@@ -29,7 +29,13 @@ from ..core import RBFKernel, first_largest, merge_ties, pr_auc, roc_auc
 from ..datasets import load_yeast_ppi, read_part
 from ..drawing import strongest_links
 from .rrsn_coauthors import draw_labelled, node_bootstrap, setting_grids
-from .rrsn_networks import AREAS, N_DRAWS, RATES, informative_sigma, link_area
+from okbook.labs.rrsn_networks import (
+    AREAS,
+    N_DRAWS,
+    RATES,
+    informative_sigma,
+    link_area,
+)
 from okbook.rkhs import (
     EMKernelCompletion,
     KernelCCALinks,
@@ -92,15 +98,25 @@ def yeast_task():
     Returns
     -------
     LinkTask
-        984 proteins, with their interactions of high confidence; those of medium confidence are held.
+        984 proteins, with their interactions of high confidence; those of medium
+        confidence are held.
     """
     data, more = load_yeast_ppi(), read_part("yeast_ppi", "medium")
-    blocks = {name: np.hstack([data.inputs[part] for part in parts]) for name, parts in BLOCKS.items()}
+    blocks = {
+        name: np.hstack([data.inputs[part] for part in parts])
+        for name, parts in BLOCKS.items()
+    }
     at = {orf: i for i, orf in enumerate(data.nodes)}
-    ends = [(at[a], at[b]) for a, b, c in zip(*more.values()) if c == "medium" and a in at and b in at]
+    ends = [
+        (at[a], at[b])
+        for a, b, c in zip(*more.values())
+        if c == "medium" and a in at and b in at
+    ]
     held = np.zeros(data.adjacency.shape)
     held[tuple(np.transpose(ends))] = 1.0
-    return LinkTask(data.genes, data.adjacency.astype(float), np.maximum(held, held.T), blocks)
+    return LinkTask(
+        data.genes, data.adjacency.astype(float), np.maximum(held, held.T), blocks
+    )
 
 # %% ../../nbs/23_protein_interactions.ipynb #2f483759
 @lru_cache(maxsize=1)
@@ -110,7 +126,8 @@ def toy_task():
     Returns
     -------
     LinkTask
-        150 points of the plane in place of proteins, linked when they are near; the next nearest pairs are held.
+        150 points of the plane in place of proteins, linked when they are near; the
+        next nearest pairs are held.
     """
     rng = np.random.default_rng(0)
     points = rng.normal(size=(150, 2)) * (1.0, 0.7)
@@ -122,7 +139,12 @@ def toy_task():
         X[rng.random(X.shape) < 0.03] = np.nan
         blocks[name] = X
     names = np.array([f"node {i}" for i in range(150)])
-    return LinkTask(names, (distance < 0.3) * 1.0, ((distance >= 0.3) & (distance < 0.4)) * 1.0, blocks)
+    return LinkTask(
+        names,
+        (distance < 0.3) * 1.0,
+        ((distance >= 0.3) & (distance < 0.4)) * 1.0,
+        blocks,
+    )
 
 # %% ../../nbs/23_protein_interactions.ipynb #ed1824d2
 N_FOLDS, INNER = 5, KFold(3, shuffle=True, random_state=0)
@@ -194,13 +216,14 @@ def impute_nearest(known, train, k=10):
     Returns
     -------
     ndarray of shape (n, p)
-        The measurements, complete. A node without any measurement, or without a neighbour that has the value,
-        takes the mean of the training nodes.
+        The measurements, complete. A node without any measurement, or without a
+        neighbour that has the value, takes the mean of the training nodes.
 
     Notes
     -----
-    Distances whose relative difference is below 1e-10 are equal, and the order of the nodes decides: the tenth
-    neighbour must not depend on the processor. Derived in the lab :ref:`lab-rrsn-proteins`.
+    Distances whose relative difference is below 1e-10 are equal, and the order of the
+    nodes decides: the tenth neighbour must not depend on the processor. Derived in the
+    lab :ref:`lab-rrsn-proteins`.
 
     Examples
     --------
@@ -216,7 +239,9 @@ def impute_nearest(known, train, k=10):
     order = np.argsort(distance, axis=1, kind="stable")
     distance = np.take_along_axis(distance, order, axis=1)
     further = np.diff(distance, axis=1, prepend=0.0) > 1e-10 * distance
-    order = np.take_along_axis(order, np.lexsort((order, np.cumsum(further, axis=1))), axis=1)
+    order = np.take_along_axis(
+        order, np.lexsort((order, np.cumsum(further, axis=1))), axis=1
+    )
     complete, comparable = known.copy(), distance < np.finfo(float).max
     for column in np.flatnonzero(np.isnan(known).any(axis=0)):
         holes, values = np.isnan(known[:, column]), known[train, column]
@@ -225,7 +250,9 @@ def impute_nearest(known, train, k=10):
         taken = has & (np.cumsum(has, axis=1) <= k)
         count = taken.sum(axis=1)
         total = np.where(taken, near, 0.0).sum(axis=1)
-        complete[holes, column] = np.where(count > 0, total / np.maximum(count, 1), np.nanmean(values))
+        complete[holes, column] = np.where(
+            count > 0, total / np.maximum(count, 1), np.nanmean(values)
+        )
     return complete
 
 # %% ../../nbs/23_protein_interactions.ipynb #605628c4
@@ -240,7 +267,8 @@ def prepare(task, inputs, fold=None):
     inputs : str
         A key of ``INPUTS``.
     fold : int, optional
-        Imputation and width are fitted on the training nodes of this fold; by default on all nodes.
+        Imputation and width are fitted on the training nodes of this fold; by default
+        on all nodes.
 
     Returns
     -------
@@ -264,7 +292,8 @@ def prepare(task, inputs, fold=None):
 
 # %% ../../nbs/23_protein_interactions.ipynb #ce481c80
 class PopularityLinks(BaseEstimator):
-    """Score a pair by the numbers of known links of its nodes, and look at no input at all.
+    """Score a pair by the numbers of known links of its nodes, and look at no input at
+    all.
 
     Notes
     -----
@@ -338,10 +367,18 @@ _GIVEN = {"input_kernel": "precomputed", "threshold": 0.0}
 _RIDGES, _TIMES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0), (0.1, 0.3, 1.0, 3.0)
 METHODS = {
     "em": Method(EMKernelCompletion(**_GIVEN), {"floor": (1.0, 10.0, 100.0)}),
-    "Pkernel": Method(PairwiseKernelSVM(**_GIVEN, class_weight="balanced", tol=0.1, max_iter=500), {"C": (0.01, 0.1)}),
-    "local": Method(LocalModelSVM(**_GIVEN, class_weight="balanced", lam1=1.0, tol=0.01), {"C": (0.01, 0.1, 1.0)}),
+    "Pkernel": Method(
+        PairwiseKernelSVM(**_GIVEN, class_weight="balanced", tol=0.1, max_iter=500),
+        {"C": (0.01, 0.1)},
+    ),
+    "local": Method(
+        LocalModelSVM(**_GIVEN, class_weight="balanced", lam1=1.0, tol=0.01),
+        {"C": (0.01, 0.1, 1.0)},
+    ),
     "OK3+ET": Method(
-        LinkPredictor(OutputKernelExtraTrees(max_features="sqrt", random_state=0), threshold=0.0),
+        LinkPredictor(
+            OutputKernelExtraTrees(max_features="sqrt", random_state=0), threshold=0.0
+        ),
         {"estimator__min_samples_leaf": (1, 5, 10)},
         reads="inputs",
     ),
@@ -356,10 +393,18 @@ METHODS = {
             pairs="one",
         )
     ),
-    "kernel CCA": Method(KernelCCALinks(**_GIVEN), {"lam1": (0.1, 1.0), "n_components": (10, 30)}),
-    "metric": Method(MetricLinks(**_GIVEN), {"lam1": (0.1, 1.0, 10.0), "n_components": (10, 30)}),
-    "local unweighted": Method(LocalModelSVM(**_GIVEN, lam1=1.0, tol=0.01), {"C": (0.1, 1.0)}),
-    "Pkernel unweighted": Method(PairwiseKernelSVM(**_GIVEN, tol=0.1, max_iter=500), {"C": (0.1, 1.0)}),
+    "kernel CCA": Method(
+        KernelCCALinks(**_GIVEN), {"lam1": (0.1, 1.0), "n_components": (10, 30)}
+    ),
+    "metric": Method(
+        MetricLinks(**_GIVEN), {"lam1": (0.1, 1.0, 10.0), "n_components": (10, 30)}
+    ),
+    "local unweighted": Method(
+        LocalModelSVM(**_GIVEN, lam1=1.0, tol=0.01), {"C": (0.1, 1.0)}
+    ),
+    "Pkernel unweighted": Method(
+        PairwiseKernelSVM(**_GIVEN, tol=0.1, max_iter=500), {"C": (0.1, 1.0)}
+    ),
     "degree": Method(PopularityLinks()),
 }
 
@@ -377,7 +422,8 @@ def known_scores(model, labelled, others):
     Returns
     -------
     ndarray of shape (len(others), len(labelled))
-        For local models the published score, the answer of the labelled node's machine; otherwise ``score_pairs``.
+        For local models the published score, the answer of the labelled node's machine;
+        otherwise ``score_pairs``.
 
     Notes
     -----
@@ -386,12 +432,17 @@ def known_scores(model, labelled, others):
     if isinstance(model, LocalModelSVM):
         return model.node_coordinates_[others, len(labelled) :]
     if hasattr(model, "form_"):  # a part of the scores is cheaper than all
-        return model.node_coordinates_[others] @ model.form_ @ model.node_coordinates_[labelled].T
+        return (
+            model.node_coordinates_[others]
+            @ model.form_
+            @ model.node_coordinates_[labelled].T
+        )
     return model.score_pairs()[np.ix_(others, labelled)]
 
 
 def fit_method(task, name, inputs, fold, setting=None):
-    """Fit a method to the links of the training nodes, and search for its parameters among them.
+    """Fit a method to the links of the training nodes, and search for its parameters
+    among them.
 
     Parameters
     ----------
@@ -404,7 +455,8 @@ def fit_method(task, name, inputs, fold, setting=None):
     fold : int
         The fold; of its nodes no link is read.
     setting : int, optional
-        Which setting of the grid to take; by default the one of the largest mean ROC area over three inner folds.
+        Which setting of the grid to take; by default the one of the largest mean ROC
+        area over three inner folds.
 
     Returns
     -------
@@ -422,14 +474,21 @@ def fit_method(task, name, inputs, fold, setting=None):
     A, read = task.adjacency[np.ix_(train, train)], K if method.reads == "gram" else X
 
     def fitted(params, nodes):
-        return clone(method.estimator).set_params(**params).fit(read, A[np.ix_(nodes, nodes)], train[nodes])
+        return (
+            clone(method.estimator)
+            .set_params(**params)
+            .fit(read, A[np.ix_(nodes, nodes)], train[nodes])
+        )
 
     def area(params, kept, out):
         scores = known_scores(fitted(params, kept), train[kept], train[out])
         return roc_auc(A[np.ix_(out, kept)].ravel(), scores.ravel())
 
     if setting is None and len(settings) > 1:
-        areas = [[area(params, *parts) for parts in INNER.split(train)] for params in settings]
+        areas = [
+            [area(params, *parts) for parts in INNER.split(train)]
+            for params in settings
+        ]
         setting = int(first_largest(np.mean(areas, axis=1)))
     model = fitted(settings[setting or 0 if method.grid else 0], np.arange(len(train)))
     return model, int(getattr(model, "best_index_", setting or 0))
@@ -463,7 +522,11 @@ def pair_values(task, model, fold, kind):
     """
     train, test = fold_nodes(task, fold)
     at = tuple(fold_pairs(train, test, kind).T)
-    scores = known_scores(model, train, test).ravel() if kind == "one" else model.score_pairs()[at]
+    scores = (
+        known_scores(model, train, test).ravel()
+        if kind == "one"
+        else model.score_pairs()[at]
+    )
     return task.adjacency[at], scores, task.held[at]
 
 
@@ -494,7 +557,14 @@ def hit_rate(truth, scores, held, n_top=N_TOP):
     return float(held[new][best].mean())
 
 # %% ../../nbs/23_protein_interactions.ipynb #be372cab
-MEASURES = ("auc-roc one", "auc-pr one", "auc-roc both", "auc-pr both", "new links", "setting")
+MEASURES = (
+    "auc-roc one",
+    "auc-pr one",
+    "auc-roc both",
+    "auc-pr both",
+    "new links",
+    "setting",
+)
 
 
 @cache
@@ -515,7 +585,8 @@ def measure(task, name, inputs, fold):
     Returns
     -------
     dict of str to float
-        For each of ``MEASURES``: areas and hit rate in percent, and the number of the setting taken.
+        For each of ``MEASURES``: areas and hit rate in percent, and the number of the
+        setting taken.
 
     Notes
     -----
@@ -523,7 +594,9 @@ def measure(task, name, inputs, fold):
     """
     model, setting = fit_method(task, name, inputs, fold)
     values = {kind: pair_values(task, model, fold, kind) for kind in ("one", "both")}
-    areas = [100 * AREAS[area](*values[kind][:2]) for kind, area in product(values, AREAS)]
+    areas = [
+        100 * AREAS[area](*values[kind][:2]) for kind, area in product(values, AREAS)
+    ]
     return dict(zip(MEASURES, [*areas, 100 * hit_rate(*values["one"]), float(setting)]))
 
 # %% ../../nbs/23_protein_interactions.ipynb #81817625
@@ -538,10 +611,16 @@ def beyond_rows():
     Returns
     -------
     list of str
-        Every method on expression; all but the controls on all inputs; those of ``SINGLE`` on each of the others.
+        Every method on expression; all but the controls on all inputs; those of
+        ``SINGLE`` on each of the others.
     """
-    asked = {"expression": METHODS, "all": [name for name in METHODS if name not in CONTROLS]}
-    return [f"{name}, {inputs}" for inputs in INPUTS for name in asked.get(inputs, SINGLE)]
+    asked = {
+        "expression": METHODS,
+        "all": [name for name in METHODS if name not in CONTROLS],
+    }
+    return [
+        f"{name}, {inputs}" for inputs in INPUTS for name in asked.get(inputs, SINGLE)
+    ]
 
 
 def compute_cell(row, column, repeat, seed):
@@ -615,7 +694,8 @@ BEYOND = Table(
         ("degree, expression", "auc-roc one", 0),
         ("RRSN, localisation", "auc-pr both", 0),
     ],
-    summary="protein interactions, supervised: more methods, inputs and measures than the source has",
+    summary="protein interactions, supervised: more methods, inputs and measures "
+    "than the source has",
     units="percent; settings by their numbers",
     digits=1,
 )
@@ -662,8 +742,11 @@ class Transduction:
 # %% ../../nbs/23_protein_interactions.ipynb #bbde1c8a
 @lru_cache(maxsize=2)
 def _searching(task, setting):
-    "The link predictor of a setting; it keeps its eigendecompositions from draw to draw."
-    ridge = SemiSupervisedOutputKernelRidge(input_kernel="precomputed", smoother="diffusion")
+    """The link predictor of a setting; it keeps its eigendecompositions from draw to
+    draw."""
+    ridge = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", smoother="diffusion"
+    )
     return LinkPredictorCV(ridge, threshold=0.0, pairs="one", warm_start=True)
 
 
@@ -687,23 +770,34 @@ def complete(task, setting, rate, draw, **grids):
     Returns
     -------
     Bunch
-        ``points`` of shape (n, d), the predicted points, whose scalar products are the scores of ``eq-rrsn-10``;
-        ``n_curved``, how many of the five folds had a link to choose the parameters by: if none had, the first of
-        each grid is taken; ``best_params``, those chosen; ``cv_results``, the settings tried, and their mean areas
-        over the folds.
+        ``points`` of shape (n, d), the predicted points, whose scalar products are the
+        scores of ``eq-rrsn-10``; ``n_curved``, how many of the five folds had a link to
+        choose the parameters by: if none had, the first of each grid is taken;
+        ``best_params``, those chosen; ``cv_results``, the settings tried, and their
+        mean areas over the folds.
 
     Notes
     -----
     Derived in the lab :ref:`lab-rrsn-proteins`.
     """
-    labelled, K = draw_labelled(len(task.names), rate, draw), prepare(task, setting.inputs)[1]
-    model = _searching(task, setting).set_params(random_state=draw, **setting.grids | grids)
+    labelled, K = (
+        draw_labelled(len(task.names), rate, draw),
+        prepare(task, setting.inputs)[1],
+    )
+    model = _searching(task, setting).set_params(
+        random_state=draw, **setting.grids | grids
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no fold with a link
         model.fit(K, task.adjacency[np.ix_(labelled, labelled)], labelled)
-    points = model.node_embedding_ - setting.centred * model.node_embedding_.mean(axis=0)
+    points = model.node_embedding_ - setting.centred * model.node_embedding_.mean(
+        axis=0
+    )
     return Bunch(
-        points=points, n_curved=len(model.cv_curves_), best_params=model.best_params_, cv_results=model.cv_results_
+        points=points,
+        n_curved=len(model.cv_curves_),
+        best_params=model.best_params_,
+        cv_results=model.cv_results_,
     )
 
 # %% ../../nbs/23_protein_interactions.ipynb #1cab33d3
@@ -723,7 +817,8 @@ def completion_area(task, setting, area, rate, draw, kind="any", **grids):
     draw : int
         Which draw.
     kind : {"any", "one", "both"}, default="any"
-        All pairs of which a node is not labelled, or those of which one is not, or both.
+        All pairs of which a node is not labelled, or those of which one is not, or
+        both.
     **grids : tuple of float
         Grids to take in place of those of the setting.
 
@@ -737,10 +832,15 @@ def completion_area(task, setting, area, rate, draw, kind="any", **grids):
     Derived in the lab :ref:`lab-rrsn-proteins`.
     """
     points = complete(task, setting, rate, draw, **grids).points
-    return 100 * link_area(area, task.adjacency, points, draw_labelled(len(task.names), rate, draw), kind)
+    return 100 * link_area(
+        area, task.adjacency, points, draw_labelled(len(task.names), rate, draw), kind
+    )
 
 # %% ../../nbs/23_protein_interactions.ipynb #af8c3d52
-TRANSDUCTIONS = {"supervised": Transduction(supervised=True), "semi-supervised": Transduction()}
+TRANSDUCTIONS = {
+    "supervised": Transduction(supervised=True),
+    "semi-supervised": Transduction(),
+}
 COLUMNS3 = [" ".join(key) for key in product(AREAS, RATES)]
 
 
@@ -774,8 +874,13 @@ TABLE3 = Table(
     repeats=N_DRAWS,
     compute=compute_transduction,
     datasets=["yeast_ppi"],
-    slice=[("supervised", "auc-roc 5", 0), ("supervised", "auc-pr 20", 9), ("semi-supervised", "auc-pr 10", 3)],
-    summary="protein interactions from expression: supervised and semi-supervised, three rates, two areas",
+    slice=[
+        ("supervised", "auc-roc 5", 0),
+        ("supervised", "auc-pr 20", 9),
+        ("semi-supervised", "auc-pr 10", 3),
+    ],
+    summary="protein interactions from expression: supervised and semi-supervised, "
+    "three rates, two areas",
     units="area under the curve, in percent",
     digits=1,
 )
@@ -787,7 +892,10 @@ VARIANTS = {
     "supervised, none labelled": (Transduction(supervised=True), "both"),
     "semi-supervised, none labelled": (Transduction(), "both"),
     "supervised, centred": (Transduction(supervised=True, centred=True), "any"),
-    "semi-supervised, beta2 on the grid of beta": (Transduction(beta2_grid=GRIDS["beta_grid"]), "any"),
+    "semi-supervised, beta2 on the grid of beta": (
+        Transduction(beta2_grid=GRIDS["beta_grid"]),
+        "any",
+    ),
     "supervised, all inputs": (Transduction(supervised=True, inputs="all"), "any"),
     "semi-supervised, all inputs": (Transduction(inputs="all"), "any"),
 }
@@ -828,15 +936,25 @@ VARIATIONS = Table(
     datasets=["yeast_ppi"],
     cells=[(row, column) for row in VARIANTS for column in COLUMNS3]
     + [("folds with a link", f"auc-roc {rate}") for rate in RATES],
-    slice=[("supervised, centred", "auc-roc 5", 0), ("folds with a link", "auc-roc 5", 2)],
-    summary="protein interactions: what the open choices of the transductive protocol change",
+    slice=[
+        ("supervised, centred", "auc-roc 5", 0),
+        ("folds with a link", "auc-roc 5", 2),
+    ],
+    summary="protein interactions: what the open choices of the transductive "
+    "protocol change",
     units="area under the curve, in percent; number of folds",
     digits=1,
 )
 
 # %% ../../nbs/23_protein_interactions.ipynb #b3815aee
 NETWORK_FACTS = ("nodes", "links", "held")
-BLOCK_FACTS = ("variables", "nothing measured", "other cells missing", "half missing", "sigma")
+BLOCK_FACTS = (
+    "variables",
+    "nothing measured",
+    "other cells missing",
+    "half missing",
+    "sigma",
+)
 
 
 def compute_input(row, column, repeat, seed):
@@ -847,9 +965,11 @@ def compute_input(row, column, repeat, seed):
     row : str
         ``"network"``, or a key of ``BLOCKS``.
     column : str
-        Of the network: its numbers of nodes, of links and of held links. Of a block: how many variables it has; for
-        how many nodes nothing is measured; which percentage of the other nodes' values is missing; for which
-        percentage of the nodes half of the variables are missing, or more; the width of its Gaussian kernel.
+        Of the network: its numbers of nodes, of links and of held links. Of a block:
+        how many variables it has; for how many nodes nothing is measured; which
+        percentage of the other nodes' values is missing; for which percentage of the
+        nodes half of the variables are missing, or more; the width of its Gaussian
+        kernel.
     repeat : int
         Always 0.
     seed : int
@@ -868,7 +988,12 @@ def compute_input(row, column, repeat, seed):
     missing = np.isnan(known).mean(axis=1)
     if column == "sigma":
         return informative_sigma(impute_nearest(known, np.arange(len(known))))
-    facts = (known.shape[1], (missing == 1).sum(), 100 * missing[missing < 1].mean(), 100 * (missing >= 0.5).mean())
+    facts = (
+        known.shape[1],
+        (missing == 1).sum(),
+        100 * missing[missing < 1].mean(),
+        100 * (missing >= 0.5).mean(),
+    )
     return float(dict(zip(BLOCK_FACTS, facts))[column])
 
 
@@ -881,7 +1006,11 @@ DATA = Table(
     datasets=["yeast_ppi"],
     cells=[("network", column) for column in NETWORK_FACTS]
     + [(row, column) for row in BLOCKS for column in BLOCK_FACTS],
-    slice=[("network", "links", 0), ("expression", "half missing", 0), ("expression", "sigma", 0)],
+    slice=[
+        ("network", "links", 0),
+        ("expression", "half missing", 0),
+        ("expression", "sigma", 0),
+    ],
     summary="protein interactions: the network, and what is measured of its proteins",
     units="counts; percent; widths",
     digits=1,
@@ -900,7 +1029,8 @@ BY_PR = "RRSN, chosen by Auc-pr"
 
 
 def resampled_areas(truth, scores, n_test, n_resamples=200, seed=0):
-    """Draw the test nodes again, and measure the area under the precision-recall curve each time.
+    """Draw the test nodes again, and measure the area under the precision-recall curve
+    each time.
 
     Parameters
     ----------
@@ -946,23 +1076,42 @@ def _explained(task, row, fold):
     parts = dict(zip(PARTS, (whole, ~whole)))
     if row == "pairs":
         truth = task.adjacency[tuple(fold_pairs(train, test, "one").T)]
-        found = {f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()}
+        found = {
+            f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()
+        }
         return found | {"share, measured pairs": 100 * whole.mean()}
     if row == BY_PR:
         model = clone(METHODS["RRSN"].estimator).set_params(criterion="pr_auc")
-        model.fit(prepare(task, "expression", fold)[1], task.adjacency[np.ix_(train, train)], train)
+        model.fit(
+            prepare(task, "expression", fold)[1],
+            task.adjacency[np.ix_(train, train)],
+            train,
+        )
     else:
-        model = fit_method(task, row, "expression", fold, TAKEN[row][fold] if row in TAKEN else None)[0]
+        model = fit_method(
+            task, row, "expression", fold, TAKEN[row][fold] if row in TAKEN else None
+        )[0]
     truth, scores, _ = pair_values(task, model, fold, "one")
-    seen = {"": (truth, scores)} | {f", {name}": (truth[part], scores[part]) for name, part in parts.items()}
+    seen = {"": (truth, scores)} | {
+        f", {name}": (truth[part], scores[part]) for name, part in parts.items()
+    }
     if row.startswith("local"):
         ranks = rankdata(scores.reshape(len(test), len(train)), axis=0).ravel()
         seen[", ranks within each machine"] = (truth, ranks)
-    found = {area + name: 100 * AREAS[area](*pair) for (name, pair), area in product(seen.items(), AREAS)}
+    found = {
+        area + name: 100 * AREAS[area](*pair)
+        for (name, pair), area in product(seen.items(), AREAS)
+    }
     found["auc-pr, straight lines"] = 100 * pr_auc(truth, scores, trapezoid=True)
     areas = resampled_areas(truth, scores, len(test), seed=fold)
-    found |= dict(zip(("auc-pr, low", "auc-pr, high"), 100 * np.quantile(areas, [0.025, 0.975])))
-    return found | {key: model.best_params_[key] for key in ("lam1", "beta") if row.startswith("RRSN")}
+    found |= dict(
+        zip(("auc-pr, low", "auc-pr, high"), 100 * np.quantile(areas, [0.025, 0.975]))
+    )
+    return found | {
+        key: model.best_params_[key]
+        for key in ("lam1", "beta")
+        if row.startswith("RRSN")
+    }
 
 
 def why_columns(row):
@@ -988,16 +1137,19 @@ def why_columns(row):
 
 
 def compute_why(row, column, repeat, seed):
-    """Compute a cell of ``rrsn-table2-why``: expression, pairs of a test and a training node.
+    """Compute a cell of ``rrsn-table2-why``: expression, pairs of a test and a training
+    node.
 
     Parameters
     ----------
     row : str
-        A method; ``"RRSN, chosen by Auc-pr"``, whose search maximises the other area; or ``"pairs"``, the truth itself.
+        A method; ``"RRSN, chosen by Auc-pr"``, whose search maximises the other area;
+        or ``"pairs"``, the truth itself.
     column : str
-        One of :func:`why_columns`: areas over all pairs, over pairs of two nodes of which at most three tenths of the
-        expression is missing ("measured pairs") and over the others; with the scores replaced by the
-        ranks within each machine of a local model; by straight lines; the ends of the middle 95 % over resampled test
+        One of :func:`why_columns`: areas over all pairs, over pairs of two nodes of
+        which at most three tenths of the expression is missing ("measured pairs") and
+        over the others; with the scores replaced by the ranks within each machine of a
+        local model; by straight lines; the ends of the middle 95 % over resampled test
         nodes; densities; the parameters chosen.
     repeat : int
         The fold.
@@ -1016,7 +1168,9 @@ WHY_ROWS = ["pairs", *PRINTED, "local unweighted", "degree", BY_PR]
 WHY = Table(
     id="rrsn-table2-why",
     rows=WHY_ROWS,
-    columns=list(dict.fromkeys(column for row in WHY_ROWS for column in why_columns(row))),
+    columns=list(
+        dict.fromkeys(column for row in WHY_ROWS for column in why_columns(row))
+    ),
     repeats=N_FOLDS,
     compute=compute_why,
     datasets=["yeast_ppi"],
@@ -1026,7 +1180,8 @@ WHY = Table(
         ("RRSN", "auc-pr, measured pairs", 0),
         ("degree", "auc-pr, low", 0),
     ],
-    summary="protein interactions, supervised: experiments on the differences from the source",
+    summary="protein interactions, supervised: experiments on the differences from "
+    "the source",
     units="percent; parameters",
     digits=1,
 )
@@ -1036,7 +1191,8 @@ FINDER, N_BEST, TOPS = "RRSN", 20, (25, 100, 1000)
 
 
 def link_candidates(task):
-    """Say which pairs of nodes are ranked as new links: those without a link whose nodes are in different folds.
+    """Say which pairs of nodes are ranked as new links: those without a link whose
+    nodes are in different folds.
 
     Parameters
     ----------
@@ -1073,7 +1229,8 @@ def best_new_links(task, name):
     Returns
     -------
     ndarray of int of shape (1000, 2)
-        The pairs of :func:`link_candidates` with the smallest product of their two ranks, the best first.
+        The pairs of :func:`link_candidates` with the smallest product of their two
+        ranks, the best first.
 
     Notes
     -----
@@ -1082,8 +1239,12 @@ def best_new_links(task, name):
     ranks = np.ones(task.adjacency.shape)
     for fold in range(N_FOLDS):
         train, test = fold_nodes(task, fold)
-        truth, scores, _ = pair_values(task, fit_method(task, name, "all", fold)[0], fold, "one")
-        order = np.argsort(np.where(truth > 0, np.inf, -merge_ties(scores)), kind="stable")
+        truth, scores, _ = pair_values(
+            task, fit_method(task, name, "all", fold)[0], fold, "one"
+        )
+        order = np.argsort(
+            np.where(truth > 0, np.inf, -merge_ties(scores)), kind="stable"
+        )
         place = np.empty(len(order))
         place[order] = np.arange(1, len(order) + 1)
         at = tuple(fold_pairs(train, test, "one").T)
@@ -1100,9 +1261,10 @@ def compute_new_link(row, column, repeat, seed):
     row : str
         A place in the list of :func:`best_new_links`, from ``"1"``; or ``"all"``.
     column : str
-        Of a place: the numbers of the two proteins (``"first"``, ``"second"``, from 0), whether the pair is ``"held"``,
-        and how many partners they have in ``"common"``. Of all: ``"hits 100"``, how many of the first hundred
-        are held; the numbers of ``"candidates"`` and of ``"held candidates"``.
+        Of a place: the numbers of the two proteins (``"first"``, ``"second"``, from 0),
+        whether the pair is ``"held"``, and how many partners they have in ``"common"``.
+        Of all: ``"hits 100"``, how many of the first hundred are held; the numbers of
+        ``"candidates"`` and of ``"held candidates"``.
     repeat : int
         Always 0.
     seed : int
@@ -1115,13 +1277,21 @@ def compute_new_link(row, column, repeat, seed):
     """
     task = yeast_task()
     if column.endswith("candidates"):
-        return float((link_candidates(task) * (task.held if column.startswith("held") else 1.0)).sum() / 2)
+        return float(
+            (
+                link_candidates(task)
+                * (task.held if column.startswith("held") else 1.0)
+            ).sum()
+            / 2
+        )
     links = best_new_links(task, FINDER)
     if column.startswith("hits"):
         return float(task.held[tuple(links[: int(column.split()[1])].T)].sum())
     a, b = links[int(row) - 1]
     common = task.adjacency[a] @ task.adjacency[b]
-    return float({"first": a, "second": b, "held": task.held[a, b], "common": common}[column])
+    return float(
+        {"first": a, "second": b, "held": task.held[a, b], "common": common}[column]
+    )
 
 
 _PLACES = [str(place) for place in range(1, N_BEST + 1)]
@@ -1136,9 +1306,11 @@ NEW_LINKS = Table(
     repeats=1,
     compute=compute_new_link,
     datasets=["yeast_ppi"],
-    cells=[("all", column) for column in _COUNTS] + [(place, column) for place in _PLACES for column in _OF_A_LINK],
+    cells=[("all", column) for column in _COUNTS]
+    + [(place, column) for place in _PLACES for column in _OF_A_LINK],
     slice=[("all", "candidates", 0), ("all", "held candidates", 0)],
-    summary="protein interactions: the best new links of RRSN on all inputs, and whether they are held",
+    summary="protein interactions: the best new links of RRSN on all inputs, and "
+    "whether they are held",
     units="counts; numbers of proteins",
     digits=0,
 )

@@ -12,13 +12,20 @@ import numpy as np
 
 from ..core import first_largest
 from .rrsn_networks import N_DRAWS
-from .rrsn_protein_interactions import COLUMNS3, TRANSDUCTIONS, complete, completion_area, yeast_task
+from okbook.labs.rrsn_protein_interactions import (
+    COLUMNS3,
+    TRANSDUCTIONS,
+    complete,
+    completion_area,
+    yeast_task,
+)
 from ..tables import Table
 
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #b88c3a13
 @lru_cache(maxsize=8)
 def shared_grids(task, setting, rate):
-    """Choose the parameters of all draws: those of the largest mean ROC area over their cross-validations.
+    """Choose the parameters of all draws: those of the largest mean ROC area over their
+    cross-validations.
 
     Parameters
     ----------
@@ -32,16 +39,26 @@ def shared_grids(task, setting, rate):
     Returns
     -------
     tuple of (str, tuple of float)
-        A grid of one value for each parameter. A draw whose folds have no link does not count.
+        A grid of one value for each parameter. A draw whose folds have no link does not
+        count.
 
     Notes
     -----
     Derived in the lab :ref:`lab-rrsn-proteins`.
     """
-    searches = [complete(task, setting, rate, draw).cv_results for draw in range(N_DRAWS)]
+    searches = [
+        complete(task, setting, rate, draw).cv_results for draw in range(N_DRAWS)
+    ]
     areas = [found["mean_test_roc_auc"] for found in searches]
-    best = int(first_largest(np.mean([area for area in areas if np.isfinite(area).any()], axis=0)))
-    return tuple((f"{key}_grid", (searches[0][f"param_{key}"][best],)) for key in ("lam1", "lam2", "beta", "beta2"))
+    best = int(
+        first_largest(
+            np.mean([area for area in areas if np.isfinite(area).any()], axis=0)
+        )
+    )
+    return tuple(
+        (f"{key}_grid", (searches[0][f"param_{key}"][best],))
+        for key in ("lam1", "lam2", "beta", "beta2")
+    )
 
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #d30b20ab
 def compute_shared(row, column, repeat, seed):
@@ -64,7 +81,9 @@ def compute_shared(row, column, repeat, seed):
         The area, in percent.
     """
     (area, rate), task, setting = column.split(), yeast_task(), TRANSDUCTIONS[row]
-    return completion_area(task, setting, area, rate, repeat, **dict(shared_grids(task, setting, rate)))
+    return completion_area(
+        task, setting, area, rate, repeat, **dict(shared_grids(task, setting, rate))
+    )
 
 
 SHARED = Table(

@@ -60,14 +60,19 @@ class _FoldTable(Table):
     times: dict[str, int] = field(default_factory=dict)
 
     def keys(self):
-        "The keys, repetition by repetition: a run that must be stopped leaves whole ones behind."
-        keys = [key for key in super().keys() if key.repeat < FOLDS * self.times[key.row]]
+        """The keys, repetition by repetition: a run that must be stopped leaves
+        whole ones behind."""
+        keys = [
+            key for key in super().keys() if key.repeat < FOLDS * self.times[key.row]
+        ]
         return sorted(keys, key=lambda key: key.repeat // FOLDS)
 
 
 def _fold_table(times, **fields):
     "A table of folds."
-    return _FoldTable(rows=list(times), repeats=FOLDS * max(times.values()), times=times, **fields)
+    return _FoldTable(
+        rows=list(times), repeats=FOLDS * max(times.values()), times=times, **fields
+    )
 
 # %% ../../nbs/51_noise.ipynb #n8000007
 TIMES = dict.fromkeys(DATASETS, 10) | {"Spambase": 2}
@@ -87,7 +92,10 @@ TABLE = _fold_table(
 )
 
 # %% ../../nbs/51_noise.ipynb #n8000009
-N_EXAMPLES = {row: sum(REGISTRY[name]["parts"]["all"]["class_counts"].values()) for row, name in DATASETS.items()}
+N_EXAMPLES = {
+    row: sum(REGISTRY[name]["parts"]["all"]["class_counts"].values())
+    for row, name in DATASETS.items()
+}
 SIZE = _fold_table(
     dict.fromkeys(DATASETS, 5) | {"Spambase": 1},
     id="votes-noise-size",
@@ -100,7 +108,8 @@ SIZE = _fold_table(
     ],
     compute=compute_size,
     datasets=UCI,
-    slice=[("Wdbc", f"{method}, n = 100", 4) for method in METHODS] + [("Heart", "AdaBoost, n = 50", 0)],
+    slice=[("Wdbc", f"{method}, n = 100", 4) for method in METHODS]
+    + [("Heart", "AdaBoost, n = 50", 0)],
     summary="UCI: the same methods on fewer training examples",
     units="error",
 )
@@ -112,7 +121,10 @@ PRUNING = _fold_table(
     columns=[*VARIANTS, *COUNTED],
     compute=compute_variant,
     datasets=[name for name in UCI if name != "spambase"],
-    slice=[("Wdbc", "bagging, 20 %, not pruned", 2), ("Heart", "trees, 20 %, pruned", 0)],
+    slice=[
+        ("Wdbc", "bagging, 20 %, not pruned", 2),
+        ("Heart", "trees, 20 %, pruned", 0),
+    ],
     summary="UCI: the same methods with trees that are not pruned",
     units="error, or a number of trees",
 )
@@ -122,12 +134,14 @@ ROUNDS, LAST, SHIFTS = 60, 20, (0.0, 0.05, 0.1, 0.2, 0.5)
 
 
 def false_weight(number, percent):
-    """Follow the share of AdaBoost's weight that lies on false labels, on a fold of breast cancer.
+    """Follow the share of AdaBoost's weight that lies on false labels, on a fold of
+    breast cancer.
 
     Parameters
     ----------
     number : int
-        The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`; also the state of the random numbers.
+        The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`; also the state of
+        the random numbers.
     percent : float
         False labels in the training part, per cent.
 
@@ -138,13 +152,17 @@ def false_weight(number, percent):
 
     Notes
     -----
-    For two classes the weight of an example is in proportion to ``exp(-y f)``, eq-ada-unrolled. Derived in the lab
-    :ref:`lab-votes-noise`.
+    For two classes the weight of an example is in proportion to ``exp(-y f)``,
+    eq-ada-unrolled. Derived in the lab :ref:`lab-votes-noise`.
     """
     X, y = load_task("wdbc")
     train, _ = fold(y, number)
     labels = with_noise(y[train], percent)
-    machine = learner("AdaBoost", seed=number).set_params(n_estimators=ROUNDS).fit(X[train], labels)
+    machine = (
+        learner("AdaBoost", seed=number)
+        .set_params(n_estimators=ROUNDS)
+        .fit(X[train], labels)
+    )
     agreement = np.where(machine.hypotheses(X[train]) == labels, 1.0, -1.0)
     potential = np.exp(-np.cumsum(machine.alphas_[:, None] * agreement, axis=0))
     potential = np.vstack([np.ones(len(train)), potential])
@@ -153,22 +171,25 @@ def false_weight(number, percent):
 
 @cache
 def repeated_labels(method, number, percent=20):
-    """Count how often a false label is repeated for an example near the mislabelled one, on a fold of breast cancer.
+    """Count how often a false label is repeated for an example near the mislabelled
+    one, on a fold of breast cancer.
 
     Parameters
     ----------
     method : {"tree", "bagging", "stochastic", "AdaBoost"}
         The learner; a vote has 60 hypotheses.
     number : int
-        The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`; also the state of the random numbers.
+        The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`; also the state of
+        the random numbers.
     percent : float, default=20
         False labels in the training part, per cent.
 
     Returns
     -------
     list of float
-        For each of ``SHIFTS`` the share of mislabelled examples that get their false label when every attribute is
-        moved by a normal number, with that part of the attribute's deviation.
+        For each of ``SHIFTS`` the share of mislabelled examples that get their false
+        label when every attribute is moved by a normal number, with that part of the
+        attribute's deviation.
 
     Notes
     -----
@@ -178,7 +199,9 @@ def repeated_labels(method, number, percent=20):
     train, _ = fold(y, number)
     labels = with_noise(y[train], percent)
     false = labels != y[train]
-    step = np.random.default_rng(number).normal(size=X[train].shape) * X[train].std(axis=0)
+    step = np.random.default_rng(number).normal(size=X[train].shape) * X[train].std(
+        axis=0
+    )
     machine = learner(method, seed=number)
     machine = machine if method == "tree" else machine.set_params(n_estimators=ROUNDS)
     machine.fit(X[train], labels)
@@ -194,7 +217,8 @@ def compute_false(row, column, repeat, seed):
     row : str
         A method.
     column : str
-        ``"weight, 20 %"``, with a level of noise, or ``"moved 0.1"``, with one of ``SHIFTS``.
+        ``"weight, 20 %"``, with a level of noise, or ``"moved 0.1"``, with one of
+        ``SHIFTS``.
     repeat : int
         The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`.
     seed : int
@@ -203,7 +227,8 @@ def compute_false(row, column, repeat, seed):
     Returns
     -------
     float
-        The mean share of the weight over the last ``LAST`` rounds, or the share of false labels that are repeated.
+        The mean share of the weight over the last ``LAST`` rounds, or the share of
+        false labels that are repeated.
     """
     what, _, level = column.partition(" ")
     if what == "moved":
@@ -229,7 +254,8 @@ FALSE = Table(
 
 # %% ../../nbs/51_noise.ipynb #e3336ec2
 def count_tests(row, column, repeat, seed):
-    """Compute a cell of ``votes-tests``: count the different tests at the root of a tree.
+    """Compute a cell of ``votes-tests``: count the different tests at the root of a
+    tree.
 
     Parameters
     ----------
@@ -260,7 +286,12 @@ TESTS = Table(
 )
 
 # %% ../../nbs/51_noise.ipynb #5bf2a8d2
-ATTRIBUTE_SETS = {"breast cancer": "wdbc", "digits": "digits", "german": "german", "sonar": "sonar"}
+ATTRIBUTE_SETS = {
+    "breast cancer": "wdbc",
+    "digits": "digits",
+    "german": "german",
+    "sonar": "sonar",
+}
 TERMS = ("trees", "disagreement", "vote")
 
 
@@ -294,8 +325,9 @@ def vote_terms(shares, codes):
     Returns
     -------
     dict of str to float
-        ``"trees"``, the mean error of the hypotheses; ``"disagreement"``, half of the probability that two of them
-        disagree; the loss of the vote is the difference of the two (eq-vote-diversity). ``"vote"``, its error.
+        ``"trees"``, the mean error of the hypotheses; ``"disagreement"``, half of the
+        probability that two of them disagree; the loss of the vote is the difference of
+        the two (eq-vote-diversity). ``"vote"``, its error.
 
     Examples
     --------
@@ -307,7 +339,11 @@ def vote_terms(shares, codes):
     good = shares[np.arange(len(codes)), codes]
     half = (1 - (shares**2).sum(axis=1)) / 2
     wrong = first_largest(shares) != codes
-    return {"trees": float((1 - good).mean()), "disagreement": float(half.mean()), "vote": float(wrong.mean())}
+    return {
+        "trees": float((1 - good).mean()),
+        "disagreement": float(half.mean()),
+        "vote": float(wrong.mean()),
+    }
 
 
 def _embedded_digits():
@@ -318,7 +354,8 @@ def _embedded_digits():
 
 @cache
 def run_attributes(row, m, repeat):
-    """Grow a vote of sixty trees that draw attributes at random, and judge it out of bag.
+    """Grow a vote of sixty trees that draw attributes at random, and judge it out of
+    bag.
 
     Parameters
     ----------
@@ -338,9 +375,15 @@ def run_attributes(row, m, repeat):
     -----
     Derived in the lab :ref:`lab-votes-noise`.
     """
-    X, y = (part[:400] for part in _embedded_digits()) if row == "digits" else load_task(ATTRIBUTE_SETS[row])
+    X, y = (
+        (part[:400] for part in _embedded_digits())
+        if row == "digits"
+        else load_task(ATTRIBUTE_SETS[row])
+    )
     tree = RandomizedTreeClassifier(max_features=m)
-    return vote_terms(Bagging(tree, 60, oob_score=True, random_state=repeat).fit(X, y).oob_votes_, y)
+    return vote_terms(
+        Bagging(tree, 60, oob_score=True, random_state=repeat).fit(X, y).oob_votes_, y
+    )
 
 
 def compute_attributes(row, column, repeat, seed):
@@ -366,7 +409,12 @@ def compute_attributes(row, column, repeat, seed):
     return run_attributes(row, int(m), repeat)[term]
 
 
-_DRAWN = [(row, f"m = {m}: {term}") for row in ATTRIBUTE_SETS for m in numbers_of_attributes(row) for term in TERMS]
+_DRAWN = [
+    (row, f"m = {m}: {term}")
+    for row in ATTRIBUTE_SETS
+    for m in numbers_of_attributes(row)
+    for term in TERMS
+]
 ATTRIBUTES = Table(
     id="votes-attributes",
     rows=list(ATTRIBUTE_SETS),
@@ -376,7 +424,8 @@ ATTRIBUTES = Table(
     compute=compute_attributes,
     datasets=list(ATTRIBUTE_SETS.values()),
     slice=[("breast cancer", "m = 5: trees", 0)],
-    summary="chapter 05: the terms of a vote's loss against the number of attributes at a node",
+    summary="chapter 05: the terms of a vote's loss against the number of "
+    "attributes at a node",
     units="error",
 )
 
@@ -391,7 +440,8 @@ MARGIN_SETS = {
 
 @cache
 def run_margins(row, split):
-    """Let the hypotheses of AdaBoost vote with its weights and with those of the largest margin.
+    """Let the hypotheses of AdaBoost vote with its weights and with those of the
+    largest margin.
 
     Parameters
     ----------
@@ -403,28 +453,43 @@ def run_margins(row, split):
     Returns
     -------
     dict of str to float
-        For each of the two, ``"AdaBoost"`` and ``"largest"``, the smallest training margin (``"margin, largest"``) and
-        the error on the other half (``"error, largest"``). Of the examples with flipped labels, if there are any, the
-        ``"noise"``, their part of the examples, and their part of AdaBoost's last weights and of the hardest
-        distribution, ``"noise, AdaBoost"`` and ``"noise, largest"``.
+        For each of the two, ``"AdaBoost"`` and ``"largest"``, the smallest training
+        margin (``"margin, largest"``) and the error on the other half (``"error,
+        largest"``). Of the examples with flipped labels, if there are any, the
+        ``"noise"``, their part of the examples, and their part of AdaBoost's last
+        weights and of the hardest distribution, ``"noise, AdaBoost"`` and ``"noise,
+        largest"``.
 
     Notes
     -----
-    Equations eq-margin-primal and eq-margin-dual. Derived in the lab :ref:`lab-votes-noise`.
+    Equations eq-margin-primal and eq-margin-dual. Derived in the lab
+    :ref:`lab-votes-noise`.
     """
     name, noise = MARGIN_SETS[row]
-    X, y = load_task(name) if name != "digits" else (part[::2] for part in _embedded_digits())
+    X, y = (
+        load_task(name)
+        if name != "digits"
+        else (part[::2] for part in _embedded_digits())
+    )
     y = y % 2
-    train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=split, stratify=y)
+    train, test, y_train, y_test = train_test_split(
+        X, y, test_size=0.5, random_state=split, stratify=y
+    )
     flipped = np.random.default_rng(split).random(len(y_train)) < noise
     y_train = np.where(flipped, 1 - y_train, y_train)
-    model = AdaBoost(RandomizedTreeClassifier(max_depth=3), n_estimators=100, random_state=0).fit(train, y_train)
+    model = AdaBoost(
+        RandomizedTreeClassifier(max_depth=3), n_estimators=100, random_state=0
+    ).fit(train, y_train)
     found = max_margin_weights(model.hypotheses(train), y_train)
     result = {"noise": flipped.mean(), "noise, largest": found.examples[flipped].sum()}
     result["noise, AdaBoost"] = model.weights_[flipped].sum()
     for kind, weights in (("AdaBoost", model.alphas_), ("largest", found.weights)):
-        result[f"margin, {kind}"] = vote_margins(model.hypotheses(train), y_train, weights).min()
-        result[f"error, {kind}"] = (vote_margins(model.hypotheses(test), y_test, weights) <= 0).mean()
+        result[f"margin, {kind}"] = vote_margins(
+            model.hypotheses(train), y_train, weights
+        ).min()
+        result[f"error, {kind}"] = (
+            vote_margins(model.hypotheses(test), y_test, weights) <= 0
+        ).mean()
     return result
 
 
@@ -451,7 +516,10 @@ def compute_margins(row, column, repeat, seed):
 
 
 _WEIGHED = [
-    (row, f"{what}, {kind}") for row in MARGIN_SETS for what in ("margin", "error") for kind in ("AdaBoost", "largest")
+    (row, f"{what}, {kind}")
+    for row in MARGIN_SETS
+    for what in ("margin", "error")
+    for kind in ("AdaBoost", "largest")
 ]
 _FLIPPED = [
     (row, what)
@@ -478,16 +546,23 @@ _PURE |= {
     "100, the best test on 8 of 64 pixels": {"max_features": 8},
     "100, the best test on one pixel": {"max_features": 1},
 }
-PURE_VOTES = {"AdaBoost, 200 trees of depth 3": AdaBoost(RandomizedTreeClassifier(max_depth=3), n_estimators=200)}
+PURE_VOTES = {
+    "AdaBoost, 200 trees of depth 3": AdaBoost(
+        RandomizedTreeClassifier(max_depth=3), n_estimators=200
+    )
+}
 PURE_VOTES |= {
-    name: Bagging(RandomizedTreeClassifier(**options), 100 if options else 1, bootstrap=False)
+    name: Bagging(
+        RandomizedTreeClassifier(**options), 100 if options else 1, bootstrap=False
+    )
     for name, options in _PURE.items()
 }
 
 
 @cache
 def run_pure(row, split):
-    """Let trees vote that are grown to the end, on odd and even digits, and AdaBoost beside them.
+    """Let trees vote that are grown to the end, on odd and even digits, and AdaBoost
+    beside them.
 
     Parameters
     ----------
@@ -499,15 +574,17 @@ def run_pure(row, split):
     Returns
     -------
     dict of str to float
-        The ``"smallest margin"`` of a training example, the test ``"error"`` and the ``"mean margin"`` of a test
-        example.
+        The ``"smallest margin"`` of a training example, the test ``"error"`` and the
+        ``"mean margin"`` of a test example.
 
     Notes
     -----
     Margins are those of eq-margin-def. Derived in the lab :ref:`lab-votes-noise`.
     """
     X, y = _embedded_digits()
-    halves = train_test_split(X, y % 2, test_size=0.5, random_state=split, stratify=y % 2)
+    halves = train_test_split(
+        X, y % 2, test_size=0.5, random_state=split, stratify=y % 2
+    )
     train, test, y_train, y_test = halves
     model = clone(PURE_VOTES[row]).set_params(random_state=split).fit(train, y_train)
     return {
@@ -556,7 +633,9 @@ PRUNED = RandomizedTreeClassifier(confidence=0.25, min_samples_leaf=2)
 FAMILIES = {
     "bagging": Bagging(PRUNED, n_estimators=51),
     "AdaBoost": AdaBoost(PRUNED, n_estimators=51),
-    "stochastic": Bagging(clone(PRUNED).set_params(n_best=20), n_estimators=51, bootstrap=False),
+    "stochastic": Bagging(
+        clone(PRUNED).set_params(n_best=20), n_estimators=51, bootstrap=False
+    ),
 }
 DIVERSE_SETS = ("ten digits", "tumours")
 
@@ -577,19 +656,25 @@ def run_diversity(row, dataset, split):
     Returns
     -------
     dict of str to float
-        Over the pairs of trees the mean ``"kappa"`` (eq-margin-kappa); the ``"mean error"`` and the ``"largest error"``
-        of a tree; the error of the ``"vote"``.
+        Over the pairs of trees the mean ``"kappa"`` (eq-margin-kappa); the ``"mean
+        error"`` and the ``"largest error"`` of a tree; the error of the ``"vote"``.
 
     Notes
     -----
     Derived in the lab :ref:`lab-votes-noise`.
     """
     X, y = _embedded_digits() if dataset == "ten digits" else load_task("wdbc")
-    train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=split)
+    train, test, y_train, y_test = train_test_split(
+        X, y, test_size=0.5, random_state=split
+    )
     model = clone(FAMILIES[row]).set_params(random_state=split).fit(train, y_train)
     cloud = kappa_error(model.hypotheses(test), y_test)
     errors = {"mean error": cloud.errors.mean(), "largest error": cloud.errors.max()}
-    return {"kappa": cloud.kappa.mean(), **errors, "vote": np.mean(model.predict(test) != y_test)}
+    return {
+        "kappa": cloud.kappa.mean(),
+        **errors,
+        "vote": np.mean(model.predict(test) != y_test),
+    }
 
 
 def compute_diversity(row, column, repeat, seed):
@@ -600,7 +685,8 @@ def compute_diversity(row, column, repeat, seed):
     row : str
         A key of ``FAMILIES``.
     column : str
-        One of ``DIVERSE_SETS`` and a quantity of :func:`run_diversity`, joined by ``": "``.
+        One of ``DIVERSE_SETS`` and a quantity of :func:`run_diversity`, joined by ``":
+        "``.
     repeat : int
         The split.
     seed : int
@@ -618,7 +704,11 @@ def compute_diversity(row, column, repeat, seed):
 DIVERSITY = Table(
     id="votes-diversity",
     rows=list(FAMILIES),
-    columns=[f"{name}: {what}" for name in DIVERSE_SETS for what in ("kappa", "mean error", "largest error", "vote")],
+    columns=[
+        f"{name}: {what}"
+        for name in DIVERSE_SETS
+        for what in ("kappa", "mean error", "largest error", "vote")
+    ],
     repeats=10,
     compute=compute_diversity,
     datasets=["wdbc", "digits"],
@@ -640,12 +730,14 @@ def compare_ranks(errors):
     Returns
     -------
     dict
-        ``ranks``, the mean rank of each method (1 is best); ``chi2`` of Friedman, ``F`` of Iman and Davenport with
-        its ``p``; ``cd``, Nemenyi's critical difference at 0.05.
+        ``ranks``, the mean rank of each method (1 is best); ``chi2`` of Friedman, ``F``
+        of Iman and Davenport with its ``p``; ``cd``, Nemenyi's critical difference at
+        0.05.
 
     Notes
     -----
-    Equations ``eq-noise-friedman`` and ``eq-noise-nemenyi``. Derived in the lab :ref:`lab-votes-noise`.
+    Equations ``eq-noise-friedman`` and ``eq-noise-nemenyi``. Derived in the lab
+    :ref:`lab-votes-noise`.
 
     Examples
     --------
@@ -664,7 +756,9 @@ def compare_ranks(errors):
         "chi2": float(chi2),
         "F": float(F),
         "p": float(fisher.sf(F, k - 1, (k - 1) * (n - 1))),
-        "cd": float(studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n))),
+        "cd": float(
+            studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n))
+        ),
     }
 
 # %% ../../nbs/51_noise.ipynb #n8000017
@@ -679,7 +773,8 @@ def holm(p_values):
     Returns
     -------
     ndarray of shape (n_tests,)
-        Corrected: if all those below 0.05 are called significant, the probability of any false alarm is below 0.05.
+        Corrected: if all those below 0.05 are called significant, the probability of
+        any false alarm is below 0.05.
 
     Examples
     --------
@@ -707,9 +802,10 @@ def judge(claims):
     Returns
     -------
     dict of str to dict
-        For each claim the ``mean`` over the sets; how many ``agree`` and ``disagree``; ``p`` of Wilcoxon's
-        signed-rank test, two-sided, and ``holm``, the same corrected for the number of claims; and the ``verdict``:
-        "supported" or "contradicted" if ``holm`` is below 0.05, else "not supported".
+        For each claim the ``mean`` over the sets; how many ``agree`` and ``disagree``;
+        ``p`` of Wilcoxon's signed-rank test, two-sided, and ``holm``, the same
+        corrected for the number of claims; and the ``verdict``: "supported" or
+        "contradicted" if ``holm`` is below 0.05, else "not supported".
 
     Notes
     -----
@@ -724,10 +820,19 @@ def judge(claims):
     found = {}
     for name, values in claims.items():
         values = np.asarray(values, dtype=float)
-        tests = [wilcoxon(values, zero_method="zsplit", alternative=side) for side in ("two-sided", "less")]
+        tests = [
+            wilcoxon(values, zero_method="zsplit", alternative=side)
+            for side in ("two-sided", "less")
+        ]
         counts = {"agree": int(np.sum(values < 0)), "disagree": int(np.sum(values > 0))}
-        found[name] = {"mean": float(values.mean()), **counts, "p": float(tests[0].pvalue)}
-        found[name]["verdict"] = "supported" if tests[1].pvalue < 0.5 else "contradicted"
+        found[name] = {
+            "mean": float(values.mean()),
+            **counts,
+            "p": float(tests[0].pvalue),
+        }
+        found[name]["verdict"] = (
+            "supported" if tests[1].pvalue < 0.5 else "contradicted"
+        )
     for one, p in zip(found.values(), holm([one["p"] for one in found.values()])):
         one["holm"] = float(p)
         one["verdict"] = one["verdict"] if p < LEVEL else "not supported"
@@ -747,14 +852,20 @@ def chain(errors, order):
     Returns
     -------
     dict of str to dict
-        As of :func:`judge`, one claim a pair: that the first of the two has the smaller error.
+        As of :func:`judge`, one claim a pair: that the first of the two has the smaller
+        error.
 
     Notes
     -----
     Derived in the lab :ref:`lab-votes-noise`.
     """
     pairs = combinations(order, 2)
-    return judge({f"{better} > {worse}": np.subtract(errors[better], errors[worse]) for better, worse in pairs})
+    return judge(
+        {
+            f"{better} > {worse}": np.subtract(errors[better], errors[worse])
+            for better, worse in pairs
+        }
+    )
 
 
 def conclude(judged):

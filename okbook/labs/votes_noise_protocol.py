@@ -46,11 +46,14 @@ def load_task(name):
     Derived in the lab :ref:`lab-votes-noise-protocol`.
     """
     bunch = load_uci(name)
-    return np.nan_to_num(bunch.data, nan=0.5), np.unique(bunch.target, return_inverse=True)[1]
+    return np.nan_to_num(bunch.data, nan=0.5), np.unique(
+        bunch.target, return_inverse=True
+    )[1]
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000009
 def fold(y, number):
-    """Find the training and the test part of a fold of repeated, stratified ten-fold cross-validation.
+    """Find the training and the test part of a fold of repeated, stratified ten-fold
+    cross-validation.
 
     Parameters
     ----------
@@ -78,7 +81,9 @@ def fold(y, number):
     [90, 10]
     """
     repeat, which = divmod(number, FOLDS)
-    splits = StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(np.zeros(len(y)), y)
+    splits = StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(
+        np.zeros(len(y)), y
+    )
     train, test = list(splits)[which]
     return np.random.default_rng(number).permutation(train), test
 
@@ -144,7 +149,12 @@ def learner(method, confidence=CONFIDENCE, seed=None):
         return AdaBoost(tree, n_estimators=N_HYPOTHESES, random_state=seed)
     if method == "stochastic":
         tree.set_params(n_best=N_BEST)
-    return Bagging(tree, n_estimators=N_HYPOTHESES, bootstrap=method == "bagging", random_state=seed)
+    return Bagging(
+        tree,
+        n_estimators=N_HYPOTHESES,
+        bootstrap=method == "bagging",
+        random_state=seed,
+    )
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000017
 def run_fold(name, number, method, seed, noise=0, size=None, confidence=CONFIDENCE):
@@ -172,8 +182,8 @@ def run_fold(name, number, method, seed, noise=0, size=None, confidence=CONFIDEN
     error : float
         On the test part, whose labels are true.
     n_asking : int
-        How many hypotheses ask at least one question: fewer than 200 if AdaBoost stopped early, or if pruning left
-        nothing of a tree but its root.
+        How many hypotheses ask at least one question: fewer than 200 if AdaBoost
+        stopped early, or if pruning left nothing of a tree but its root.
 
     Notes
     -----
@@ -184,15 +194,25 @@ def run_fold(name, number, method, seed, noise=0, size=None, confidence=CONFIDEN
     train = train[:size]
     labels = with_noise(y[train], noise)
     machine = learner("tree", confidence, seed).fit(X[train], labels)
-    if method != "tree" and not (method == "AdaBoost" and machine.score(X[train], labels) <= 0.5):
+    if method != "tree" and not (
+        method == "AdaBoost" and machine.score(X[train], labels) <= 0.5
+    ):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # AdaBoost stopped: counted, not said
+            warnings.simplefilter(
+                "ignore", ConvergenceWarning
+            )  # AdaBoost stopped: counted, not said
             machine = learner(method, confidence, seed).fit(X[train], labels)
-    n_asking = sum(tree.get_n_leaves() > 1 for tree in getattr(machine, "estimators_", [machine]))
+    n_asking = sum(
+        tree.get_n_leaves() > 1 for tree in getattr(machine, "estimators_", [machine])
+    )
     return float(np.mean(machine.predict(X[test]) != y[test])), n_asking
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000021
-COLUMNS = {f"{method}, {noise} %": {"method": method, "noise": noise} for noise in NOISE for method in METHODS}
+COLUMNS = {
+    f"{method}, {noise} %": {"method": method, "noise": noise}
+    for noise in NOISE
+    for method in METHODS
+}
 
 
 def compute_cell(row, column, repeat, seed):
@@ -207,7 +227,8 @@ def compute_cell(row, column, repeat, seed):
     repeat : int
         The fold, as in :func:`fold`.
     seed : int
-        State of the learner's random numbers; folds and false labels are the same for all columns.
+        State of the learner's random numbers; folds and false labels are the same for
+        all columns.
 
     Returns
     -------
@@ -218,7 +239,11 @@ def compute_cell(row, column, repeat, seed):
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000023
 SIZES = (50, 100, 200, 400, 800, 1600)
-SIZE_COLUMNS = {f"{method}, n = {size}": {"method": method, "size": size} for size in SIZES for method in METHODS}
+SIZE_COLUMNS = {
+    f"{method}, n = {size}": {"method": method, "size": size}
+    for size in SIZES
+    for method in METHODS
+}
 
 
 def compute_size(row, column, repeat, seed):
@@ -233,7 +258,8 @@ def compute_size(row, column, repeat, seed):
     repeat : int
         The fold, as in :func:`fold`.
     seed : int
-        State of the learner's random numbers; the examples are the same for all methods.
+        State of the learner's random numbers; the examples are the same for all
+        methods.
 
     Returns
     -------
@@ -244,12 +270,20 @@ def compute_size(row, column, repeat, seed):
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000025
 VARIANTS = {
-    f"{method}, {noise} %, not pruned": {"method": method, "noise": noise, "confidence": None}
+    f"{method}, {noise} %, not pruned": {
+        "method": method,
+        "noise": noise,
+        "confidence": None,
+    }
     for noise in (0, 20)
     for method in METHODS
 }
 COUNTED = {
-    f"trees, {noise} %, {name}": {"method": "AdaBoost", "noise": noise, "confidence": confidence}
+    f"trees, {noise} %, {name}": {
+        "method": "AdaBoost",
+        "noise": noise,
+        "confidence": confidence,
+    }
     for noise in (0, 20)
     for name, confidence in (("pruned", CONFIDENCE), ("not pruned", None))
 }
@@ -267,12 +301,16 @@ def compute_variant(row, column, repeat, seed):
     repeat : int
         The fold, as in :func:`fold`.
     seed : int
-        State of the learner's random numbers; folds and false labels are those of ``votes-noise``.
+        State of the learner's random numbers; folds and false labels are those of
+        ``votes-noise``.
 
     Returns
     -------
     float
-        The error on the test part, or how many of AdaBoost's trees ask at least one question.
+        The error on the test part, or how many of AdaBoost's trees ask at least one
+        question.
     """
-    error, n_asking = run_fold(DATASETS[row], repeat, seed=seed, **(VARIANTS | COUNTED)[column])
+    error, n_asking = run_fold(
+        DATASETS[row], repeat, seed=seed, **(VARIANTS | COUNTED)[column]
+    )
     return n_asking if column in COUNTED else error
