@@ -19,12 +19,12 @@ import argparse
 import statistics
 import tracemalloc
 
+import numpy as np
+import scipy.sparse as sp
+
 # first: it sets the number of threads before numpy is there
 # isort: skip
 from measure import in_a_process_of_its_own, peak_gigabytes, report, store, timed
-
-import numpy as np
-import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import OneHotEncoder

@@ -22,6 +22,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 # first: it is there before numpy
+import numpy as np
 from measure import (
     in_a_process_of_its_own,
     median_seconds,
@@ -30,8 +31,6 @@ from measure import (
     store,
     timed,
 )  # isort: skip
-
-import numpy as np
 
 from okbook.core import RBFKernel
 from okbook.mkl import (
@@ -100,7 +99,7 @@ def solve_each(problem, n, lams):
         for lam in lams:
             regularizer, seconds = make_regularizer(name, Q), []
             for _ in range(3):
-                spent, found = timed(lambda: solve_certified(problem, regularizer, lam))  # noqa: B023
+                spent, found = timed(lambda: solve_certified(problem, regularizer, lam))
                 seconds.append(spent)
             second, work = (
                 statistics.median(seconds),
@@ -136,10 +135,10 @@ def path_each(problem, n, n_lams=20):
         regularizer = make_regularizer(name, problem.correlations_)
         top = min(lam_max(problem, regularizer), 0.1)
         lams = top * np.geomspace(1.0, 1e-3, n_lams)
-        seconds, path = timed(lambda: mkl_path(problem, regularizer, lams))  # noqa: B023
+        seconds, path = timed(lambda: mkl_path(problem, regularizer, lams))
         single = statistics.mean(
             timed(lambda: solve_certified(problem, regularizer, lam))[0] for lam in lams
-        )  # noqa: B023
+        )
         assert max(found.gap for found in path) <= 1e-3
         work = f"{name}: path of {n_lams} lams; peer: 5 single solves"
         report(work, n, seconds, 5 * single, 5 * single / seconds, wanted="1 or more")
@@ -151,8 +150,8 @@ def sgd_each(problem, n, lam):
         regularizer = make_regularizer(name, problem.correlations_)
         seconds, found = timed(
             lambda: solve_sgd(problem, regularizer, lam, random_state=0)
-        )  # noqa: B023
-        ours, best = timed(lambda: solve_certified(problem, regularizer, lam))  # noqa: B023
+        )
+        ours, best = timed(lambda: solve_certified(problem, regularizer, lam))
         work = (
             f"{name}, lam {lam:g}; peer: the source's SGD, stopped by {found.stopped}"
         )

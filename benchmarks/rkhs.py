@@ -13,6 +13,9 @@ to ``benchmarks/rkhs.csv``, which the book's page on speed shows.
 import argparse
 import statistics
 
+import numpy as np
+import scipy.linalg as sla
+
 # first: it sets the number of threads before numpy is there
 from measure import (
     in_a_process_of_its_own,
@@ -23,9 +26,6 @@ from measure import (
     store,
     timed,
 )  # isort: skip
-
-import numpy as np
-import scipy.linalg as sla
 from sklearn.model_selection import KFold
 
 from okbook.core import RBFKernel, feature_space_losses, labelled_draws
@@ -111,7 +111,7 @@ def grid(n, n_labelled, n_draws, n_cells, seed=0):
         for (train, test), W in zip(folds(draw), ours):
             one, naive = timed(
                 lambda: by_formula_9(K, KM, draw[train], draw[test], LAM1S[i], LAM2S[j])
-            )  # noqa: B023
+            )
             spent.append(one)
             gaps.append(np.abs(W - naive).max())
             blocks = G[np.ix_(train, train)], G[np.ix_(test, train)], np.ones(len(test))
@@ -190,8 +190,8 @@ def leave_one_out(n, n_lams, repeats, n_left_out=10):
         pairs(
             f"leave-one-out, {n_lams} ridges, outputs of {name}; peer: {n_lams} fits",
             n,
-            lambda: OutputKernelRidgeCV(INPUTS, lam1_grid=lams, **outputs).fit(X, Y),  # noqa: B023
-            lambda: OutputKernelRidge(INPUTS, **outputs).fit(X, Y),  # noqa: B023
+            lambda: OutputKernelRidgeCV(INPUTS, lam1_grid=lams, **outputs).fit(X, Y),
+            lambda: OutputKernelRidge(INPUTS, **outputs).fit(X, Y),
             repeats,
             "1 or more",
             times=n_lams,
@@ -201,7 +201,7 @@ def leave_one_out(n, n_lams, repeats, n_left_out=10):
         for i in np.random.default_rng(0).choice(n, n_left_out, replace=False):
             rest = np.delete(np.arange(n), i)
             for k, lam in enumerate(lams):
-                one, loss = timed(lambda: without(i, rest, X, Y, K_out, outputs, lam))  # noqa: B023
+                one, loss = timed(lambda: without(i, rest, X, Y, K_out, outputs, lam))
                 spent.append(one)
                 gap = max(gap, abs(losses[k, i] - loss))
         report(
@@ -241,7 +241,7 @@ def growth(sizes, labelled, n_labelled, n):
             "growth: the spectrum, once",
             size,
             median_seconds(lambda: SmoothedSpectrum(kernel_factor(K)[0], M), 3),
-        )  # noqa: B023
+        )
         spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
         report(
             f"growth: 49 penalties x 5 folds, {n_labelled} labelled",
@@ -251,7 +251,7 @@ def growth(sizes, labelled, n_labelled, n):
         KM, nodes = K @ M, np.arange(n_labelled)
         one = median_seconds(
             lambda: by_formula_9(K, KM, nodes, nodes[:20], 0.1, 0.1), 3
-        )  # noqa: B023
+        )
         report("growth: formula (9), once", size, "", one)
     K, M = smoothed_problem(n)
     spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)

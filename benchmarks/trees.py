@@ -13,6 +13,8 @@ import argparse
 import pickle
 import statistics
 
+import numpy as np
+
 # first: it sets the number of threads before numpy is there
 from measure import (
     in_a_process_of_its_own,
@@ -23,8 +25,6 @@ from measure import (
     store,
     timed,
 )  # isort: skip
-
-import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.tree import DecisionTreeRegressor
 

@@ -215,14 +215,14 @@ def _pair_matrix(kernels, n, p, n_jobs=None):
             raise ValueError(f"There are more kernels than n_kernels={p}.")
         _in_threads(
             lambda first, last: _pack_rows(K, first, last, columns[k]), n, n_jobs
-        )  # noqa: B023
+        )
         k += 1
         if k == len(columns) or m + k == p:
             _in_threads(
                 lambda first, last: _transpose_rows(columns[:k], first, last, m, Z),
                 len(Z),
                 n_jobs,
-            )  # noqa: B023
+            )
             m, k = m + k, 0
     if m + k < p:
         raise ValueError(
