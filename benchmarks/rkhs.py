@@ -43,7 +43,7 @@ from okbook.rkhs import (
 INPUTS = RBFKernel(sigma=3.0)
 OUTPUTS = RBFKernel(sigma=4.0)
 BETA2 = 0.001
-LAM1S, LAM2S = np.logspace(-4, 2, 7), np.r_[0.0, np.logspace(-5, 0, 6)]
+LAMS, LAM2S = np.logspace(-4, 2, 7), np.r_[0.0, np.logspace(-5, 0, 6)]
 
 
 def points(n, seed=0):
@@ -73,16 +73,16 @@ def whole_grid(K, M, draws, K_out):
 
 def one_draw(spectrum, draw, K_out):
     return smoothed_cv_losses(
-        spectrum, draw, K_out[np.ix_(draw, draw)], LAM1S, LAM2S, folds(draw)
+        spectrum, draw, K_out[np.ix_(draw, draw)], LAMS, LAM2S, folds(draw)
     )
 
 
-def by_formula_9(K, KM, labelled, queries, lam1, lam2):
+def by_formula_9(K, KM, labelled, queries, lam, lam2):
     """Weights of the labelled outputs at the queries: eq-rrsn-9, one matrix of all
     nodes to solve with."""
     A = 2.0 * lam2 * KM
     A[:, labelled] += K[:, labelled]
-    A[np.diag_indices_from(A)] += lam1
+    A[np.diag_indices_from(A)] += lam
     U = np.zeros((len(K), len(labelled)))
     U[labelled, np.arange(len(labelled))] = 1.0
     return K[queries] @ np.linalg.solve(A.T, U)
@@ -102,15 +102,15 @@ def grid(n, n_labelled, n_draws, n_cells, seed=0):
     for _ in range(n_cells):
         d, i, j = (
             rng.integers(n_draws),
-            rng.integers(len(LAM1S)),
+            rng.integers(len(LAMS)),
             rng.integers(len(LAM2S)),
         )
         draw, cell = draws[d], []
         G = K_out[np.ix_(draw, draw)]
-        ours = spectrum.holdout_weights(draw, LAM1S[i], LAM2S[j], folds(draw))
+        ours = spectrum.holdout_weights(draw, LAMS[i], LAM2S[j], folds(draw))
         for (train, test), W in zip(folds(draw), ours):
             one, naive = timed(
-                lambda: by_formula_9(K, KM, draw[train], draw[test], LAM1S[i], LAM2S[j])
+                lambda: by_formula_9(K, KM, draw[train], draw[test], LAMS[i], LAM2S[j])
             )
             spent.append(one)
             gaps.append(np.abs(W - naive).max())
@@ -119,7 +119,7 @@ def grid(n, n_labelled, n_draws, n_cells, seed=0):
         gaps.append(abs(np.concatenate(cell).mean() - losses[d, i, j]))
     solves, solve = losses.size * 5, statistics.mean(spent)
     grid = (
-        f"{len(LAM1S) * len(LAM2S)} penalties, 5 folds, {n_draws} draws of "
+        f"{len(LAMS) * len(LAM2S)} penalties, 5 folds, {n_draws} draws of "
         f"{n_labelled} labelled"
     )
     for peer, total in (
@@ -153,7 +153,7 @@ def single_fit(n, n_queries, repeats):
 
     def ours():
         return (
-            OutputKernelRidge(INPUTS, lam1=0.1, **outputs)
+            OutputKernelRidge(INPUTS, lam=0.1, **outputs)
             .fit(X[train], Y[train])
             .predict(X[queries])
         )
@@ -190,7 +190,7 @@ def leave_one_out(n, n_lams, repeats, n_left_out=10):
         pairs(
             f"leave-one-out, {n_lams} ridges, outputs of {name}; peer: {n_lams} fits",
             n,
-            lambda: OutputKernelRidgeCV(INPUTS, lam1_grid=lams, **outputs).fit(X, Y),
+            lambda: OutputKernelRidgeCV(INPUTS, lam_grid=lams, **outputs).fit(X, Y),
             lambda: OutputKernelRidge(INPUTS, **outputs).fit(X, Y),
             repeats,
             "1 or more",
@@ -219,9 +219,9 @@ def leave_one_out(n, n_lams, repeats, n_left_out=10):
         )
 
 
-def without(i, rest, X, Y, K_out, outputs, lam1):
+def without(i, rest, X, Y, K_out, outputs, lam):
     "Loss of example i under the model that has not seen it."
-    model = OutputKernelRidge(INPUTS, lam1=lam1, **outputs).fit(X[rest], Y[rest])
+    model = OutputKernelRidge(INPUTS, lam=lam, **outputs).fit(X[rest], Y[rest])
     w = model.weights(X[[i]])
     return feature_space_losses(
         w, K_out[np.ix_(rest, rest)], K_out[[i]][:, rest], K_out[[i], [i]]
@@ -280,7 +280,7 @@ def large(n, n_landmarks, n_labelled):
 def one_large(n, n_landmarks, n_labelled):
     X, Y = points(n)
     model = SemiSupervisedOutputKernelRidge(
-        INPUTS, lam1=0.1, lam2=0.1, graph="knn", n_landmarks=n_landmarks
+        INPUTS, lam=0.1, lam2=0.1, graph="knn", n_landmarks=n_landmarks
     )
     seconds, _ = timed(
         lambda: model.fit(X, Y[:n_labelled], labelled=np.arange(n_labelled))

@@ -207,25 +207,25 @@ def _check_positive(**params):
             raise ValueError(f"{name} must be a positive number: got {value!r}.")
 
 
-def ridge_factor(K, lam1):
+def ridge_factor(K, lam):
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
         Gram matrix of the training inputs, positive semi-definite.
-    lam1 : float
+    lam : float
         Ridge, positive.
 
     Returns
     -------
     tuple of (ndarray of shape (n, n), bool)
-        The factor of ``K + lam1 * I`` as :func:`scipy.linalg.cho_solve` takes it.
+        The factor of ``K + lam * I`` as :func:`scipy.linalg.cho_solve` takes it.
 
     Raises
     ------
     ValueError
-        If ``lam1`` is not positive, or the sum not positive definite to working
+        If ``lam`` is not positive, or the sum not positive definite to working
         precision.
 
     Notes
@@ -237,25 +237,25 @@ def ridge_factor(K, lam1):
     >>> import numpy as np
     >>> from scipy.linalg import cho_solve
     >>> from okbook.rkhs import ridge_factor
-    >>> cho_solve(ridge_factor(np.eye(2), lam1=1.0), [2.0, 4.0])
+    >>> cho_solve(ridge_factor(np.eye(2), lam=1.0), [2.0, 4.0])
     array([1., 2.])
     """
-    _check_positive(lam1=lam1)
+    _check_positive(lam=lam)
     A = np.array(
         K, dtype=np.float64
     ).T  # symmetric, so its columns are its rows: LAPACK needs no copy
-    A[np.diag_indices_from(A)] += lam1
+    A[np.diag_indices_from(A)] += lam
     try:
         return sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError as error:
         raise ValueError(
-            f"The Gram matrix of the inputs plus lam1={lam1} times the identity is "
+            f"The Gram matrix of the inputs plus lam={lam} times the identity is "
             f"not positive definite: "
-            "increase lam1, or check the input kernel."
+            "increase lam, or check the input kernel."
         ) from error
 
 # %% ../nbs/02_rkhs.ipynb #a9367be9
-def operator_ridge(kernel, X, Y, lam1):
+def operator_ridge(kernel, X, Y, lam):
     r"""Ridge regression in the space of any operator-valued kernel.
 
     Minimises :math:`J(h) = \sum_i \|h(x_i) - y_i\|^2 + \lambda_1 \|h\|^2` over the
@@ -269,7 +269,7 @@ def operator_ridge(kernel, X, Y, lam1):
         Inputs.
     Y : array-like of shape (n, d)
         Output vectors.
-    lam1 : float
+    lam : float
         Ridge, positive.
 
     Returns
@@ -280,7 +280,7 @@ def operator_ridge(kernel, X, Y, lam1):
     Raises
     ------
     ValueError
-        If ``lam1`` is not positive, or the Gram matrix not symmetric and positive
+        If ``lam`` is not positive, or the Gram matrix not symmetric and positive
         semi-definite.
 
     See Also
@@ -297,7 +297,7 @@ def operator_ridge(kernel, X, Y, lam1):
     Examples
     --------
     >>> from okbook.rkhs import operator_ridge, times_identity
-    >>> h = operator_ridge(times_identity("linear", 2), [[1.0]], [[3.0, 4.0]], lam1=1.0)
+    >>> h = operator_ridge(times_identity("linear", 2), [[1.0]], [[3.0, 4.0]], lam=1.0)
     >>> h([[2.0]])
     array([[3., 4.]])
     """
@@ -311,7 +311,7 @@ def operator_ridge(kernel, X, Y, lam1):
             f"numbers: got shape {Y.shape}."
         )
     return RKHSFunction(
-        kernel, X, sla.cho_solve(ridge_factor(G, lam1), Y.ravel()).reshape(Y.shape)
+        kernel, X, sla.cho_solve(ridge_factor(G, lam), Y.ravel()).reshape(Y.shape)
     )
 
 # %% ../nbs/02_rkhs.ipynb #cc4760ef
@@ -328,7 +328,7 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Kernel on the inputs; ``"precomputed"`` if ``X`` is their Gram matrix.
     input_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
-    lam1 : float, default=1e-3
+    lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`; ``"precomputed"``
@@ -341,7 +341,7 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
     Attributes
     ----------
     factor_ : tuple of (ndarray of shape (n_train, n_train), bool)
-        Cholesky factor of the Gram matrix of the inputs plus ``lam1`` times the
+        Cholesky factor of the Gram matrix of the inputs plus ``lam`` times the
         identity, for :func:`scipy.linalg.cho_solve`.
     kernel_ : Kernel or None
         The fitted output kernel; None if only a Gram matrix was given.
@@ -381,15 +381,15 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self,
         input_kernel="rbf",
         input_params=None,
-        lam1=1e-3,
+        lam=1e-3,
         output_kernel="linear",
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel, self.input_params, self.lam1 = (
+        self.input_kernel, self.input_params, self.lam = (
             input_kernel,
             input_params,
-            lam1,
+            lam,
         )
         self.output_kernel, self.kernel_params, self.candidates = (
             output_kernel,
@@ -449,7 +449,7 @@ class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def _choose_ridge(self, K):
         """The ridge: here, as the caller says."""
-        return self.lam1
+        return self.lam
 
 # %% ../nbs/02_rkhs.ipynb #3152ad42
 def _spectrum(K):
@@ -488,8 +488,8 @@ def ridge_path(K, K_cross, lams):
     """
     spectrum, Q = _spectrum(K)
     projected = K_cross @ Q
-    for lam1 in lams:
-        yield (projected / (spectrum + lam1)) @ Q.T
+    for lam in lams:
+        yield (projected / (spectrum + lam)) @ Q.T
 
 # %% ../nbs/02_rkhs.ipynb #3559be9f
 def _decades(lams, width=3.0):
@@ -536,7 +536,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
     return np.maximum(total, 0.0)
 
 # %% ../nbs/02_rkhs.ipynb #0f8fdb0d
-def leave_one_out_losses(K, K_out, lam1_grid):
+def leave_one_out_losses(K, K_out, lam_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
     .. math:: \frac{[(I-H)\,K\,(I-H)]_{ii}}{(1 - H_{ii})^2}, \qquad H = K_x (K_x + \lambda_1 I)^{-1}
@@ -547,7 +547,7 @@ def leave_one_out_losses(K, K_out, lam1_grid):
         Gram matrix of the training inputs, :math:`K_x`.
     K_out : ndarray of shape (n, n)
         Gram matrix of the training outputs, of any rank.
-    lam1_grid : array-like of shape (m,)
+    lam_grid : array-like of shape (m,)
         Ridges, positive.
 
     Returns
@@ -576,10 +576,10 @@ def leave_one_out_losses(K, K_out, lam1_grid):
     >>> leave_one_out_losses(np.eye(2), np.eye(2), [1.0])  # alone, each is predicted at the origin
     array([[1., 1.]])
     """
-    lams = np.asarray(lam1_grid, dtype=np.float64)
+    lams = np.asarray(lam_grid, dtype=np.float64)
     if lams.ndim != 1 or not lams.size or not np.all((lams > 0) & (lams < np.inf)):
         raise ValueError(
-            f"lam1_grid must be a vector of positive numbers: got {lam1_grid!r}."
+            f"lam_grid must be a vector of positive numbers: got {lam_grid!r}."
         )
     if np.ndim(K) != 2 or not np.shape(K) == np.shape(K_out) == np.shape(K)[::-1]:
         raise ValueError(
@@ -617,7 +617,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         Kernel on the inputs; ``"precomputed"`` if ``X`` is their Gram matrix.
     input_params : dict, optional
         Parameters of the input kernel.
-    lam1_grid : array-like of shape (m,), optional
+    lam_grid : array-like of shape (m,), optional
         Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3`
         times the mean of :math:`k_x(x_i, x_i)`.
     output_kernel : str, callable or Kernel, default="linear"
@@ -629,9 +629,9 @@ class OutputKernelRidgeCV(OutputKernelRidge):
 
     Attributes
     ----------
-    lam1_ : float
+    lam_ : float
         The ridge that was chosen.
-    lam1_grid_ : ndarray of shape (m,)
+    lam_grid_ : ndarray of shape (m,)
         The ridges that were tried.
     loo_losses_ : ndarray of shape (m,)
         The mean leave-one-out loss of each.
@@ -657,7 +657,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     >>> from okbook.rkhs import OutputKernelRidgeCV
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
-    >>> OutputKernelRidgeCV(input_params={"sigma": 0.1}, lam1_grid=[0.01, 100.0]).fit(X, Y).lam1_
+    >>> OutputKernelRidgeCV(input_params={"sigma": 0.1}, lam_grid=[0.01, 100.0]).fit(X, Y).lam_
     0.01
     """
 
@@ -665,15 +665,15 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         self,
         input_kernel="rbf",
         input_params=None,
-        lam1_grid=None,
+        lam_grid=None,
         output_kernel="linear",
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel, self.input_params, self.lam1_grid = (
+        self.input_kernel, self.input_params, self.lam_grid = (
             input_kernel,
             input_params,
-            lam1_grid,
+            lam_grid,
         )
         self.output_kernel, self.kernel_params, self.candidates = (
             output_kernel,
@@ -684,17 +684,17 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     def _choose_ridge(self, K):
         """The ridge of the least leave-one-out loss; the greatest of those that are
         equal up to rounding."""
-        grid = _default_ridges(K) if self.lam1_grid is None else self.lam1_grid
-        self.lam1_grid_ = np.asarray(grid, dtype=np.float64)
+        grid = _default_ridges(K) if self.lam_grid is None else self.lam_grid
+        self.lam_grid_ = np.asarray(grid, dtype=np.float64)
         self.loo_losses_ = leave_one_out_losses(
-            K, self._training_gram.value(), self.lam1_grid_
+            K, self._training_gram.value(), self.lam_grid_
         ).mean(axis=1)
         best = np.flatnonzero(
             self.loo_losses_ <= self.loo_losses_.min() * (1.0 + NEARLY)
         )
-        self.lam1_ = float(self.lam1_grid_[best].max())
+        self.lam_ = float(self.lam_grid_[best].max())
         self.best_loss_ = float(self.loo_losses_.min())
-        return self.lam1_
+        return self.lam_
 
 # %% ../nbs/02_rkhs.ipynb #5bd33781
 def output_directions(K, n_components=None, center=False, tol=1e-12):
@@ -752,7 +752,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
         Kernel on the inputs; ``"precomputed"`` if ``X`` is their Gram matrix.
     input_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
-    lam1 : float, default=1e-3
+    lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     n_components : int, optional
         Keep only so many principal directions of the outputs (Weston's form,
@@ -799,7 +799,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
         self,
         input_kernel="rbf",
         input_params=None,
-        lam1=1e-3,
+        lam=1e-3,
         n_components=None,
         center=False,
         output_kernel="linear",
@@ -807,7 +807,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
         candidates="train",
     ):
         super().__init__(
-            input_kernel, input_params, lam1, output_kernel, kernel_params, candidates
+            input_kernel, input_params, lam, output_kernel, kernel_params, candidates
         )
         self.n_components, self.center = n_components, center
 
@@ -829,7 +829,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
         Raises
         ------
         ValueError
-            If ``lam1`` is not positive, ``n_components`` not a positive integer, or the
+            If ``lam`` is not positive, ``n_components`` not a positive integer, or the
             input kernel indefinite.
         """
         p = self.n_components
@@ -1122,10 +1122,10 @@ def _check_not_negative(**params):
             )
 
 
-def _check_rates(lam1s, lam2s):
+def _check_rates(lams, lam2s):
     "Refuse penalties for which the minimiser need not exist, or be unique."
-    for lam1 in lam1s:
-        _check_positive(lam1=lam1)
+    for lam in lams:
+        _check_positive(lam=lam)
     for lam2 in lam2s:
         _check_not_negative(lam2=lam2)
 
@@ -1147,12 +1147,12 @@ class _DeformedKernel:
             )
         self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
 
-    def gram(self, lam1, lam2, rows=None, cols=None):
+    def gram(self, lam, lam2, rows=None, cols=None):
         """Compute a block of the deformed kernel ``eq-semi-spectral``.
 
         Parameters
         ----------
-        lam1 : float
+        lam : float
             Ridge, positive.
         lam2 : float
             Smoothness penalty, not negative.
@@ -1166,17 +1166,17 @@ class _DeformedKernel:
         ndarray of shape (n_rows, n_cols)
             The values of G.
         """
-        half = self._half(lam1, lam2)
+        half = self._half(lam, lam2)
         A, B = (
             self.features if nodes is None else self.features[nodes]
             for nodes in (rows, cols)
         )
         return (A * half) @ (B * half).T
 
-    def _half(self, lam1, lam2):
+    def _half(self, lam, lam2):
         "Square roots of the entries of the diagonal in G."
-        _check_rates([lam1], [lam2])
-        return 1.0 / np.sqrt(lam1 + 2.0 * lam2 * self.theta)
+        _check_rates([lam], [lam2])
+        return 1.0 / np.sqrt(lam + 2.0 * lam2 * self.theta)
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b94de77f
 class SmoothedSpectrum(_DeformedKernel):
@@ -1230,14 +1230,14 @@ class SmoothedSpectrum(_DeformedKernel):
     [[0.99, 0.5, 0.1], [0.98, 0.98, 0.97]]
     """
 
-    def coefficients(self, labelled, lam1, lam2):
+    def coefficients(self, labelled, lam, lam2):
         """Weight the labelled outputs in the prediction of each feature.
 
         Parameters
         ----------
         labelled : array-like of int of shape (l,)
             Labelled nodes.
-        lam1 : float
+        lam : float
             Ridge, positive.
         lam2 : float
             Smoothness penalty, not negative.
@@ -1248,21 +1248,21 @@ class SmoothedSpectrum(_DeformedKernel):
             A node with features f has the weights ``f @ coefficients`` of
             ``eq-semi-weights``.
         """
-        half = self._half(lam1, lam2)
+        half = self._half(lam, lam2)
         A = self.features[labelled] * half
         return (
             half[:, None]
             * sla.cho_solve(ridge_factor(A @ A.T, 1.0), A, overwrite_b=True).T
         )
 
-    def weights(self, labelled, lam1, lam2, queries=None):
+    def weights(self, labelled, lam, lam2, queries=None):
         """Weight the labelled outputs in the prediction at nodes (``eq-semi-weights``).
 
         Parameters
         ----------
         labelled : array-like of int of shape (l,)
             Labelled nodes.
-        lam1 : float
+        lam : float
             Ridge, positive.
         lam2 : float
             Smoothness penalty, not negative; zero is supervised ridge regression.
@@ -1275,9 +1275,9 @@ class SmoothedSpectrum(_DeformedKernel):
             The weights ``G[q, L] @ inv(I + G[L, L])``.
         """
         F = self.features if queries is None else self.features[queries]
-        return F @ self.coefficients(labelled, lam1, lam2)
+        return F @ self.coefficients(labelled, lam, lam2)
 
-    def holdout_weights(self, labelled, lam1, lam2, splits):
+    def holdout_weights(self, labelled, lam, lam2, splits):
         """Weight the labelled outputs where some are held out, for many splits at the
         price of one fit.
 
@@ -1285,7 +1285,7 @@ class SmoothedSpectrum(_DeformedKernel):
         ----------
         labelled : array-like of int of shape (l,)
             Labelled nodes.
-        lam1 : float
+        lam : float
             Ridge, positive.
         lam2 : float
             Smoothness penalty, not negative.
@@ -1299,7 +1299,7 @@ class SmoothedSpectrum(_DeformedKernel):
             The weights of ``eq-semi-holdout`` at the nodes held out, one matrix a
             split.
         """
-        A = self.features[labelled] * self._half(lam1, lam2)
+        A = self.features[labelled] * self._half(lam, lam2)
         inverse = sla.cho_solve(
             ridge_factor(A @ A.T, 1.0), np.eye(len(A)), overwrite_b=True
         )
@@ -1404,7 +1404,7 @@ def _diffusion_operator(L, beta, smoother):
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #e89b9a10
-def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
+def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
     Parameters
@@ -1415,7 +1415,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
         Labelled nodes.
     K : ndarray of shape (l, l)
         Gram matrix of their outputs.
-    lam1_grid : sequence of float
+    lam_grid : sequence of float
         Ridges, positive.
     lam2_grid : sequence of float
         Smoothness penalties, not negative.
@@ -1424,7 +1424,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
 
     Returns
     -------
-    ndarray of shape (n_lam1, n_lam2)
+    ndarray of shape (n_lam, n_lam2)
         Mean of :math:`\|\hat\phi(x_i) - \phi(y_i)\|^2` over the nodes held out.
 
     Raises
@@ -1451,10 +1451,10 @@ def smoothed_cv_losses(spectrum, labelled, K, lam1_grid, lam2_grid, splits):
     array([[0.25  ],
            [0.5625]])
     """
-    losses = np.empty((len(lam1_grid), len(lam2_grid)))
-    for i, lam1 in enumerate(lam1_grid):
+    losses = np.empty((len(lam_grid), len(lam2_grid)))
+    for i, lam in enumerate(lam_grid):
         for j, lam2 in enumerate(lam2_grid):
-            held, total = spectrum.holdout_weights(labelled, lam1, lam2, splits), []
+            held, total = spectrum.holdout_weights(labelled, lam, lam2, splits), []
             for (train, test), W in zip(splits, held):
                 blocks = (
                     K[np.ix_(train, train)],
@@ -1544,9 +1544,9 @@ class _SmoothedRidge(_SmoothedInputs):
             )
         return W
 
-    def _finish(self, spectrum, lam1, lam2):
+    def _finish(self, spectrum, lam, lam2):
         "Weights at the nodes, and in terms of the rows of R."
-        coefficients = spectrum.coefficients(self.labelled_, lam1, lam2)
+        coefficients = spectrum.coefficients(self.labelled_, lam, lam2)
         self.transduction_weights_ = spectrum.features @ coefficients
         self.dual_coef_ = spectrum.basis @ coefficients
         return self
@@ -1595,10 +1595,10 @@ class _PredictsUnseen(_SmoothedRidge):
             raise ValueError(
                 f"n_landmarks must be None or a positive integer: got {m!r}."
             )
-        lam1_grid, lam2_grid, beta2_grid = self._grids()
-        if not (len(lam1_grid) and len(lam2_grid) and len(beta2_grid)):
-            raise ValueError("lam1_grid, lam2_grid and beta2_grid must not be empty.")
-        _check_rates(lam1_grid, lam2_grid)
+        lam_grid, lam2_grid, beta2_grid = self._grids()
+        if not (len(lam_grid) and len(lam2_grid) and len(beta2_grid)):
+            raise ValueError("lam_grid, lam2_grid and beta2_grid must not be empty.")
+        _check_rates(lam_grid, lam2_grid)
         _check_smoother(self.smoother, beta2_grid)
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #c0da7ba0
@@ -1622,7 +1622,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         queries (rows) and all nodes of ``fit`` (columns).
     input_params : dict, optional
         Parameters of the input kernel.
-    lam1 : float, default=1e-3
+    lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     lam2 : float, default=1e-3
         Smoothness penalty. With zero, the nodes without a label do not count: ridge
@@ -1698,7 +1698,7 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         self,
         input_kernel="rbf",
         input_params=None,
-        lam1=1e-3,
+        lam=1e-3,
         lam2=1e-3,
         smoother="laplacian",
         beta2=1.0,
@@ -1709,10 +1709,10 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         kernel_params=None,
         candidates="train",
     ):
-        self.input_kernel, self.input_params, self.lam1, self.lam2 = (
+        self.input_kernel, self.input_params, self.lam, self.lam2 = (
             input_kernel,
             input_params,
-            lam1,
+            lam,
             lam2,
         )
         self.smoother, self.beta2, self.graph, self.n_neighbors = (
@@ -1752,14 +1752,14 @@ class SemiSupervisedOutputKernelRidge(_PredictsUnseen):
         """
         R, W = self._begin(X, y, labelled)
         (M,) = graph_smoothers(W, self.smoother, [self.beta2])
-        return self._finish(SmoothedSpectrum(R, M), self.lam1, self.lam2)
+        return self._finish(SmoothedSpectrum(R, M), self.lam, self.lam2)
 
     def _grids(self):
-        return [self.lam1], [self.lam2], [self.beta2]
+        return [self.lam], [self.lam2], [self.beta2]
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #b38274dd
 _DEFAULT_GRIDS = {
-    "lam1": np.logspace(-4, 2, 7),
+    "lam": np.logspace(-4, 2, 7),
     "lam2": np.r_[0.0, np.logspace(-6, -1, 6)],
 }
 
@@ -1770,18 +1770,18 @@ class _SearchesPenalties(_PredictsUnseen):
 
     def _search(self, R, W):
         "Set the losses and the best penalties; the spectrum that they belong to."
-        lam1s, lam2s, betas = self._grids()
+        lams, lam2s, betas = self._grids()
         kind = self.outputs_ if _is_dirac(self) else np.zeros(len(self.labelled_))
         splits = list(
             check_cv(self.cv, kind, classifier=_is_dirac(self)).split(
                 self.labelled_, kind
             )
         )
-        losses, best = np.empty((len(betas), len(lam1s), len(lam2s))), np.inf
+        losses, best = np.empty((len(betas), len(lams), len(lam2s))), np.inf
         for b, M in enumerate(graph_smoothers(W, self.smoother, betas)):
             spectrum = SmoothedSpectrum(R, M)
             losses[b] = smoothed_cv_losses(
-                spectrum, self.labelled_, self.gram_, lam1s, lam2s, splits
+                spectrum, self.labelled_, self.gram_, lams, lam2s, splits
             )
             if losses[b].min() < best * (1.0 - NEARLY):
                 i, j = np.unravel_index(
@@ -1791,17 +1791,17 @@ class _SearchesPenalties(_PredictsUnseen):
         b, i, j = where
         self.cv_losses_, self.best_loss_ = losses, float(losses[where])
         self.best_params_ = {
-            "lam1": float(lam1s[i]),
+            "lam": float(lams[i]),
             "lam2": float(lam2s[j]),
             "beta2": float(betas[b]),
         }
         return chosen
 
     def _grids(self):
-        lam1s = _DEFAULT_GRIDS["lam1"] if self.lam1_grid is None else self.lam1_grid
+        lams = _DEFAULT_GRIDS["lam"] if self.lam_grid is None else self.lam_grid
         lam2s = _DEFAULT_GRIDS["lam2"] if self.lam2_grid is None else self.lam2_grid
         return (
-            lam1s,
+            lams,
             lam2s,
             [1.0]
             if self.beta2_grid is None or self.smoother == "laplacian"
@@ -1824,7 +1824,7 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
         queries (rows) and all nodes of ``fit`` (columns).
     input_params : dict, optional
         Parameters of the input kernel.
-    lam1_grid : sequence of float, optional
+    lam_grid : sequence of float, optional
         Ridges to try, positive; by default 1e-4 to 1e2 in seven steps.
     lam2_grid : sequence of float, optional
         Smoothness penalties to try; by default 0, and 1e-6 to 1e-1 in six steps.
@@ -1856,10 +1856,10 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
 
     Attributes
     ----------
-    cv_losses_ : ndarray of shape (n_beta2, n_lam1, n_lam2)
+    cv_losses_ : ndarray of shape (n_beta2, n_lam, n_lam2)
         Mean loss over the labelled nodes, each held out once.
     best_params_ : dict
-        The chosen lam1, lam2 and beta2, the first among equals.
+        The chosen lam, lam2 and beta2, the first among equals.
     best_loss_ : float
         Their loss.
     labelled_ : ndarray of shape (l,)
@@ -1898,14 +1898,14 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
     >>> y = np.sin(6 * X[:10, 0])
     >>> model = SemiSupervisedOutputKernelRidgeCV(input_params={"sigma": 0.1}, graph="knn")
     >>> sorted(model.fit(X, y, labelled=np.arange(10)).best_params_)
-    ['beta2', 'lam1', 'lam2']
+    ['beta2', 'lam', 'lam2']
     """
 
     def __init__(
         self,
         input_kernel="rbf",
         input_params=None,
-        lam1_grid=None,
+        lam_grid=None,
         lam2_grid=None,
         smoother="laplacian",
         beta2_grid=None,
@@ -1922,8 +1922,8 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
             input_params,
             smoother,
         )
-        self.lam1_grid, self.lam2_grid, self.beta2_grid, self.cv = (
-            lam1_grid,
+        self.lam_grid, self.lam2_grid, self.beta2_grid, self.cv = (
+            lam_grid,
             lam2_grid,
             beta2_grid,
             cv,
@@ -1962,9 +1962,7 @@ class SemiSupervisedOutputKernelRidgeCV(_SearchesPenalties):
             are not what they should be.
         """
         chosen = self._search(*self._begin(X, y, labelled))
-        return self._finish(
-            chosen, self.best_params_["lam1"], self.best_params_["lam2"]
-        )
+        return self._finish(chosen, self.best_params_["lam"], self.best_params_["lam2"])
 
 # %% ../nbs/02_rkhs_2_links.ipynb #eba79d79
 import copy
@@ -2745,13 +2743,13 @@ class _PlainSide:
             _inputs_for(template, X[labelled], labelled)
         )
 
-    def gram(self, lam1, lam2, beta2):
+    def gram(self, lam, lam2, beta2):
         "The Gram matrix with which the penalty is one."
-        return self.K / lam1
+        return self.K / lam
 
-    def fit(self, K, lam1, lam2, beta2):
+    def fit(self, K, lam, lam2, beta2):
         "The estimator with these parameters, fitted."
-        return _fit_nodes(self.template.set_params(lam1=lam1), self.X, K, self.labelled)
+        return _fit_nodes(self.template.set_params(lam=lam), self.X, K, self.labelled)
 
 # %% ../nbs/02_rkhs_2_links.ipynb #d46c1f0f
 class _DeformedSide:
@@ -2774,18 +2772,16 @@ class _DeformedSide:
         }
         return self
 
-    def gram(self, lam1, lam2, beta2):
+    def gram(self, lam, lam2, beta2):
         "The deformed kernel between the labelled nodes."
-        A = self.features[beta2] * self.spectra[beta2]._half(lam1, lam2)
+        A = self.features[beta2] * self.spectra[beta2]._half(lam, lam2)
         return A @ A.T
 
-    def fit(self, K, lam1, lam2, beta2):
+    def fit(self, K, lam, lam2, beta2):
         "The estimator with these parameters, fitted: no decomposition is made again."
-        estimator = copy.copy(self.template).set_params(
-            lam1=lam1, lam2=lam2, beta2=beta2
-        )
+        estimator = copy.copy(self.template).set_params(lam=lam, lam2=lam2, beta2=beta2)
         estimator._take_outputs(K, self.labelled, len(self.spectra[beta2].features))
-        return estimator._finish(self.spectra[beta2], lam1, lam2)
+        return estimator._finish(self.spectra[beta2], lam, lam2)
 
 # %% ../nbs/02_rkhs_2_links.ipynb #4481194e
 class _FromTemplate(_CompletesNetworks, _FitsNetworks):
@@ -2842,7 +2838,7 @@ class _SearchesLinks(_FromTemplate):
             grids["lam2"] = [0.0]
         if not _is_transductive(template) or template.smoother == "laplacian":
             grids["beta2"] = grids["beta2"][:1]
-        _check_rates(grids["lam1"], grids["lam2"])
+        _check_rates(grids["lam"], grids["lam2"])
         for beta in grids["beta"]:
             _check_not_negative(beta=beta)
         return grids
@@ -2861,7 +2857,7 @@ class _Remembers(_SearchesLinks):
         params = {
             k: v
             for k, v in template.get_params().items()
-            if k not in ("lam1", "lam2", "beta2", "graph")
+            if k not in ("lam", "lam2", "beta2", "graph")
         }
         content = joblib.hash((X, template.graph, betas))
         old, known, inputs = getattr(self, "_kept", (None, None, None))
@@ -2886,14 +2882,14 @@ class _Reports(_Remembers):
     def _search(self, folds, grids, gram):
         "Settings, and their areas fold by fold, of shape (n_settings, n_folds, 2)."
         settings, areas = [], []
-        for beta2, lam1, lam2 in product(grids["beta2"], grids["lam1"], grids["lam2"]):
+        for beta2, lam, lam2 in product(grids["beta2"], grids["lam"], grids["lam2"]):
             if lam2 == 0 and beta2 != grids["beta2"][0]:
                 continue  # where nothing is smoothed, beta2 has no say
-            G = gram(lam1, lam2, beta2)
+            G = gram(lam, lam2, beta2)
             weighed = [(fold, fold.ridge(G)) for fold in folds]
             for beta in grids["beta"]:
                 settings.append(
-                    {"lam1": lam1, "lam2": lam2, "beta": beta, "beta2": beta2}
+                    {"lam": lam, "lam2": lam2, "beta": beta, "beta2": beta2}
                 )
                 areas.append(
                     [_areas(fold.truth, fold.scores(E, beta)) for fold, E in weighed]
@@ -2938,7 +2934,7 @@ class LinkPredictorCV(_Reports):
 
     A fold hides some labelled nodes: their links enter neither the fit nor the
     diffusion kernel. The area under a curve is that of the pairs that touch them. One
-    eigendecomposition for each beta2 serves all folds and all values of lam1, lam2 and
+    eigendecomposition for each beta2 serves all folds and all values of lam, lam2 and
     beta.
 
     Parameters
@@ -2946,7 +2942,7 @@ class LinkPredictorCV(_Reports):
     estimator : SemiSupervisedOutputKernelRidge or OutputKernelRidge, optional
         Where the parameters that are not searched for are set: the input kernel, the
         graph, the smoother. By default a semi-supervised one.
-    lam1_grid : sequence of float, optional
+    lam_grid : sequence of float, optional
         Ridges to try, positive; by default 1e-4 to 1e2 in seven steps.
     lam2_grid : sequence of float, optional
         Smoothness penalties to try; by default 0, and 1e-6 to 1e-1 in six steps. With
@@ -2975,14 +2971,14 @@ class LinkPredictorCV(_Reports):
     Attributes
     ----------
     best_params_ : dict
-        The chosen lam1, lam2, beta and beta2: among equals those with the larger other
+        The chosen lam, lam2, beta and beta2: among equals those with the larger other
         area, then the first.
     best_score_ : float
         Their mean area; NaN if no fold has one.
     best_index_ : int
         Their place in ``cv_results_``.
     cv_results_ : dict of ndarray
-        One entry a setting: ``param_lam1`` and so on, ``mean_test_roc_auc``,
+        One entry a setting: ``param_lam`` and so on, ``mean_test_roc_auc``,
         ``std_test_roc_auc``, ``mean_test_pr_auc``, ``std_test_pr_auc``.
     estimator_ : output-kernel estimator
         The estimator with these parameters, fitted on all labelled nodes.
@@ -3026,7 +3022,7 @@ class LinkPredictorCV(_Reports):
     def __init__(
         self,
         estimator=None,
-        lam1_grid=None,
+        lam_grid=None,
         lam2_grid=None,
         beta_grid=None,
         beta2_grid=None,
@@ -3037,7 +3033,7 @@ class LinkPredictorCV(_Reports):
         warm_start=False,
         random_state=None,
     ):
-        self.estimator, self.lam1_grid, self.lam2_grid = estimator, lam1_grid, lam2_grid
+        self.estimator, self.lam_grid, self.lam2_grid = estimator, lam_grid, lam2_grid
         self.beta_grid, self.beta2_grid, self.criterion = (
             beta_grid,
             beta2_grid,
@@ -3087,7 +3083,7 @@ class LinkPredictorCV(_Reports):
         self._report(*self._search(curved, grids, inputs.gram))
         beta, penalties = (
             self.best_params_["beta"],
-            [self.best_params_[k] for k in ("lam1", "lam2", "beta2")],
+            [self.best_params_[k] for k in ("lam", "lam2", "beta2")],
         )
         factor, G = _Diffusion(A).factor(beta), inputs.gram(*penalties)
         self._settle(inputs.fit(factor @ factor.T, *penalties), X, A, labelled, factor)
@@ -3116,7 +3112,7 @@ from okbook.core import (
 )
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #b45e5555
-def decomposable_dual(K, A, Y, lam1):
+def decomposable_dual(K, A, Y, lam):
     r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
     regression with the kernel k A.
 
@@ -3128,7 +3124,7 @@ def decomposable_dual(K, A, Y, lam1):
         Operator between the outputs, positive semi-definite.
     Y : ndarray of shape (n, d)
         Training outputs.
-    lam1 : float
+    lam : float
         Ridge, positive.
 
     Returns
@@ -3145,14 +3141,14 @@ def decomposable_dual(K, A, Y, lam1):
     --------
     >>> import numpy as np
     >>> from okbook.rkhs import decomposable_dual
-    >>> decomposable_dual(np.eye(1), np.diag([1.0, 3.0]), np.array([[1.0, 1.0]]), lam1=1.0)
+    >>> decomposable_dual(np.eye(1), np.diag([1.0, 3.0]), np.array([[1.0, 1.0]]), lam=1.0)
     array([[0.5 , 0.25]])
     """
     (s, Q), (a, U) = _spectrum(K), _spectrum(A)
-    return Q @ ((Q.T @ Y @ U) / (np.multiply.outer(s, a) + lam1)) @ U.T
+    return Q @ ((Q.T @ Y @ U) / (np.multiply.outer(s, a) + lam)) @ U.T
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #06f4c7a7
-def decomposable_loo(K, A, Y, lam1_grid):
+def decomposable_loo(K, A, Y, lam_grid):
     """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
     many ridges.
 
@@ -3164,12 +3160,12 @@ def decomposable_loo(K, A, Y, lam1_grid):
         Operator between the outputs, positive semi-definite.
     Y : ndarray of shape (n, d)
         Training outputs.
-    lam1_grid : sequence of float
+    lam_grid : sequence of float
         Ridges, positive.
 
     Returns
     -------
-    ndarray of shape (len(lam1_grid),)
+    ndarray of shape (len(lam_grid),)
         For each ridge the mean over examples of ``eq-beyond-loo``.
 
     Notes
@@ -3185,7 +3181,7 @@ def decomposable_loo(K, A, Y, lam1_grid):
     """
     (s, Q), (a, U) = _spectrum(K), _spectrum(A)
     rotated, squares = Q.T @ Y @ U, Q**2
-    kept = (lam1 / (np.multiply.outer(s, a) + lam1) for lam1 in lam1_grid)
+    kept = (lam / (np.multiply.outer(s, a) + lam) for lam in lam_grid)
     return np.array(
         [
             np.mean(np.sum((Q @ (r * rotated) / (squares @ r)) ** 2, axis=1))
@@ -3224,7 +3220,7 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
     input_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
-    lam1 : float, default=1e-3
+    lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     task_gram : array-like of shape (d, d), optional
         The matrix A, positive semi-definite and possibly singular; by default the
@@ -3262,13 +3258,11 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
     (1, 2)
     """
 
-    def __init__(
-        self, input_kernel="rbf", input_params=None, lam1=1e-3, task_gram=None
-    ):
-        self.input_kernel, self.input_params, self.lam1, self.task_gram = (
+    def __init__(self, input_kernel="rbf", input_params=None, lam=1e-3, task_gram=None):
+        self.input_kernel, self.input_params, self.lam, self.task_gram = (
             input_kernel,
             input_params,
-            lam1,
+            lam,
             task_gram,
         )
 
@@ -3351,8 +3345,8 @@ class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
 
     def _choose_ridge(self, K, A, Y):
         "The ridge, which is given."
-        _check_positive(lam1=self.lam1)
-        return self.lam1
+        _check_positive(lam=self.lam)
+        return self.lam
 
     def _tasks(self, d):
         "The matrix A."
@@ -3387,7 +3381,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
     input_params : dict, optional
         Parameters of the input kernel.
-    lam1_grid : array-like of shape (m,), optional
+    lam_grid : array-like of shape (m,), optional
         Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3`
         times the mean of :math:`k_x(x_i, x_i)`.
     task_gram : array-like of shape (d, d), optional
@@ -3396,7 +3390,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
 
     Attributes
     ----------
-    lam1_ : float
+    lam_ : float
         The ridge that was chosen.
     loo_losses_ : ndarray of shape (m,)
         Mean squared leave-one-out error of each ridge.
@@ -3423,26 +3417,26 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     >>> import numpy as np
     >>> from okbook.rkhs import MultiTaskRidgeCV
     >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> MultiTaskRidgeCV(input_params={"sigma": 0.2}, lam1_grid=[0.001, 10.0]).fit(X, np.sin(6 * X)).lam1_
+    >>> MultiTaskRidgeCV(input_params={"sigma": 0.2}, lam_grid=[0.001, 10.0]).fit(X, np.sin(6 * X)).lam_
     0.001
     """
 
     def __init__(
-        self, input_kernel="rbf", input_params=None, lam1_grid=None, task_gram=None
+        self, input_kernel="rbf", input_params=None, lam_grid=None, task_gram=None
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
-        self.lam1_grid, self.task_gram = lam1_grid, task_gram
+        self.lam_grid, self.task_gram = lam_grid, task_gram
 
     def _choose_ridge(self, K, A, Y):
         "The ridge of the least leave-one-out error."
         grid = _checked_grid(
-            self.lam1_grid,
+            self.lam_grid,
             _default_ridges(K),
-            lambda value: _check_positive(lam1=value),
+            lambda value: _check_positive(lam=value),
         )
         self.loo_losses_ = decomposable_loo(K, A, Y, grid)
-        self.lam1_ = float(grid[first_smallest(self.loo_losses_)])
-        return self.lam1_
+        self.lam_ = float(grid[first_smallest(self.loo_losses_)])
+        return self.lam_
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #283d25bb
 def _direction_values(t, shrinkage):
@@ -3450,7 +3444,7 @@ def _direction_values(t, shrinkage):
     return shrinkage + (1.0 - shrinkage) * t / (t.max(initial=0.0) or 1.0)
 
 
-def covariance_dual(K, K_out, lam1, shrinkage):
+def covariance_dual(K, K_out, lam, shrinkage):
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
     own covariance.
 
@@ -3463,7 +3457,7 @@ def covariance_dual(K, K_out, lam1, shrinkage):
         Gram matrix of the training inputs, positive semi-definite.
     K_out : ndarray of shape (n, n)
         Gram matrix of the training outputs, :math:`K_y`.
-    lam1 : float
+    lam : float
         Ridge in the principal direction of the outputs, positive.
     shrinkage : float
         The :math:`\rho` of the formula: from 0, the covariance alone, to 1, the
@@ -3483,16 +3477,16 @@ def covariance_dual(K, K_out, lam1, shrinkage):
     --------
     >>> import numpy as np
     >>> from okbook.rkhs import covariance_dual
-    >>> covariance_dual(np.eye(2), np.diag([4.0, 1.0]), lam1=1.0, shrinkage=0.0)
+    >>> covariance_dual(np.eye(2), np.diag([4.0, 1.0]), lam=1.0, shrinkage=0.0)
     array([[0.5, 0. ],
            [0. , 0.2]])
     """
     (s, Q), (t, U) = _spectrum(K), _spectrum(K_out)
     a = _direction_values(t, shrinkage)
-    return Q @ ((Q.T @ U) * (a / (np.multiply.outer(s, a) + lam1))) @ U.T
+    return Q @ ((Q.T @ U) * (a / (np.multiply.outer(s, a) + lam))) @ U.T
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #7a89d602
-def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
+def covariance_cv_losses(K, K_out, lam_grid, shrinkage_grid, splits):
     r"""Cross-validate a grid of ridges and shrinkages of the output covariance.
 
     Parameters
@@ -3501,7 +3495,7 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
         Gram matrix of the inputs.
     K_out : ndarray of shape (n, n)
         Gram matrix of the outputs.
-    lam1_grid : sequence of float
+    lam_grid : sequence of float
         Ridges, positive.
     shrinkage_grid : sequence of float
         Shrinkages, from 0 to 1.
@@ -3510,7 +3504,7 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
 
     Returns
     -------
-    ndarray of shape (n_lam1, n_shrinkage)
+    ndarray of shape (n_lam, n_shrinkage)
         Mean of :math:`\|h(x_i) - \phi(y_i)\|^2` over the examples held out.
 
     Notes
@@ -3525,7 +3519,7 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
     array([[0.25  ],
            [0.5625]])
     """
-    losses, count = np.zeros((len(lam1_grid), len(shrinkage_grid))), 0
+    losses, count = np.zeros((len(lam_grid), len(shrinkage_grid))), 0
     for train, test in splits:
         own, held = np.ix_(train, train), np.ix_(test, train)
         (s, Q), (t, U) = _spectrum(K[own]), _spectrum(K_out[own])
@@ -3541,10 +3535,8 @@ def covariance_cv_losses(K, K_out, lam1_grid, shrinkage_grid, splits):
         )
         for j, shrinkage in enumerate(shrinkage_grid):
             a = _direction_values(t, shrinkage)
-            for i, lam1 in enumerate(lam1_grid):
-                predicted = features @ (
-                    rotated * (a / (np.multiply.outer(s, a) + lam1))
-                )
+            for i, lam in enumerate(lam_grid):
+                predicted = features @ (rotated * (a / (np.multiply.outer(s, a) + lam)))
                 losses[i, j] += np.sum((predicted - truth) ** 2) + outside
     return losses / count
 
@@ -3564,7 +3556,7 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
     input_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
-    lam1 : float, default=1e-3
+    lam : float, default=1e-3
         Ridge in the principal direction of the outputs, positive.
     shrinkage : float, default=0.1
         The :math:`\rho` of the formula, from 0 to 1. With 1 it is
@@ -3614,14 +3606,14 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self,
         input_kernel="rbf",
         input_params=None,
-        lam1=1e-3,
+        lam=1e-3,
         shrinkage=0.1,
         output_kernel="linear",
         kernel_params=None,
         candidates="train",
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
-        self.lam1, self.shrinkage = lam1, shrinkage
+        self.lam, self.shrinkage = lam, shrinkage
         self.output_kernel, self.kernel_params, self.candidates = (
             output_kernel,
             kernel_params,
@@ -3646,7 +3638,7 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``lam1`` is not positive, ``shrinkage`` not from 0 to 1, or a kernel
+            If ``lam`` is not positive, ``shrinkage`` not from 0 to 1, or a kernel
             indefinite.
         """
         X = validate_data(self, X, dtype=np.float64)
@@ -3677,9 +3669,9 @@ class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def _choose(self, K):
         "The ridge and the shrinkage, which are given."
-        _check_positive(lam1=self.lam1)
+        _check_positive(lam=self.lam)
         _check_shrinkage(self.shrinkage)
-        return self.lam1, self.shrinkage
+        return self.lam, self.shrinkage
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #d4a5fa62
 class CovarianceRidgeCV(CovarianceRidge):
@@ -3695,7 +3687,7 @@ class CovarianceRidgeCV(CovarianceRidge):
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
     input_params : dict, optional
         Parameters of the input kernel.
-    lam1_grid : array-like of shape (m,), optional
+    lam_grid : array-like of shape (m,), optional
         Ridges to choose from. By default ten values from :math:`10^{-6}` to
         :math:`10^3` times the mean of :math:`k_x(x_i, x_i)`.
     shrinkage_grid : array-like of shape (p,), optional
@@ -3743,14 +3735,14 @@ class CovarianceRidgeCV(CovarianceRidge):
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
     >>> sorted(CovarianceRidgeCV(input_params={"sigma": 0.1}).fit(X, Y).best_params_)
-    ['lam1', 'shrinkage']
+    ['lam', 'shrinkage']
     """
 
     def __init__(
         self,
         input_kernel="rbf",
         input_params=None,
-        lam1_grid=None,
+        lam_grid=None,
         shrinkage_grid=None,
         cv=5,
         output_kernel="linear",
@@ -3758,7 +3750,7 @@ class CovarianceRidgeCV(CovarianceRidge):
         candidates="train",
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
-        self.lam1_grid, self.shrinkage_grid, self.cv = lam1_grid, shrinkage_grid, cv
+        self.lam_grid, self.shrinkage_grid, self.cv = lam_grid, shrinkage_grid, cv
         self.output_kernel, self.kernel_params, self.candidates = (
             output_kernel,
             kernel_params,
@@ -3769,9 +3761,9 @@ class CovarianceRidgeCV(CovarianceRidge):
         """The pair with the least loss; of equals the greater ridge, and the greater
         shrinkage."""
         default = _default_ridges(K, n_values=10)
-        lam1s = np.sort(
+        lams = np.sort(
             _checked_grid(
-                self.lam1_grid, default, lambda value: _check_positive(lam1=value)
+                self.lam_grid, default, lambda value: _check_positive(lam=value)
             )
         )[::-1]
         shrinkages = _checked_grid(
@@ -3779,12 +3771,12 @@ class CovarianceRidgeCV(CovarianceRidge):
         )
         kind = self.outputs_ if _is_dirac(self) else np.zeros(len(K))
         splits = check_cv(self.cv, kind, classifier=_is_dirac(self)).split(kind, kind)
-        self.cv_losses_ = covariance_cv_losses(K, self.gram_, lam1s, shrinkages, splits)
+        self.cv_losses_ = covariance_cv_losses(K, self.gram_, lams, shrinkages, splits)
         i, j = np.unravel_index(
             first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape
         )
         self.best_loss_ = float(self.cv_losses_[i, j])
-        self.best_params_ = {"lam1": float(lam1s[i]), "shrinkage": float(shrinkages[j])}
+        self.best_params_ = {"lam": float(lams[i]), "shrinkage": float(shrinkages[j])}
         return tuple(self.best_params_.values())
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #4f773628
@@ -4671,7 +4663,7 @@ class _AsksNodes(_CompletesPairs):
 
     def _learn(self, X, A, labelled):
         "Shares and decisions as coordinates; the form exchanges them."
-        _check_positive(C=self.C, lam1=self.lam1, tol=self.tol)
+        _check_positive(C=self.C, lam=self.lam, tol=self.tol)
         K, cross = (
             np.ascontiguousarray(M, dtype=np.float64)
             for M in self._labelled_grams(X, labelled)
@@ -4689,7 +4681,7 @@ class _AsksNodes(_CompletesPairs):
             warnings.warn(
                 f"{message} tol={self.tol:g}.", ConvergenceWarning, stacklevel=3
             )
-        self._factor = ridge_factor(K, self.lam1)
+        self._factor = ridge_factor(K, self.lam)
         Z, l = self._shares(cross), len(labelled)
         Z[labelled, :l] = np.eye(l)
         return Z, np.kron([[0.0, 0.5], [0.5, 0.0]], np.eye(l))
@@ -4724,7 +4716,7 @@ class LocalModelSVM(_AsksNodes):
     class_weight : {None, "balanced"}, default=None
         Whether links and other pairs have the same price, or the same total price in
         each machine.
-    lam1 : float, default=0.1
+    lam : float, default=0.1
         Ridge of the extension, positive. It matters for all pairs with a new node.
     tol : float, default=1e-3
         Largest violation of the conditions of optimality.
@@ -4785,7 +4777,7 @@ class LocalModelSVM(_AsksNodes):
         input_params=None,
         C=1.0,
         class_weight=None,
-        lam1=0.1,
+        lam=0.1,
         tol=1e-3,
         threshold=0.0,
         cv=5,
@@ -4793,7 +4785,7 @@ class LocalModelSVM(_AsksNodes):
         random_state=None,
     ):
         self.input_kernel, self.input_params, self.C = input_kernel, input_params, C
-        self.class_weight, self.lam1, self.tol = class_weight, lam1, tol
+        self.class_weight, self.lam, self.tol = class_weight, lam, tol
         self.threshold, self.cv, self.graph, self.random_state = (
             threshold,
             cv,
@@ -4807,7 +4799,7 @@ class _ProjectsNodes(_CompletesPairs):
 
     def _learn(self, X, A, labelled):
         "Points, their squares and a one as coordinates."
-        _check_positive(n_components=self.n_components, lam1=self.lam1)
+        _check_positive(n_components=self.n_components, lam=self.lam)
         K, cross = self._labelled_grams(X, labelled)
         s, Q = _spectrum(center_gram(K))
         kept = s > 1e-10 * max(s[-1], 1e-300)
@@ -4854,7 +4846,7 @@ class KernelCCALinks(_ProjectsNodes):
         Time of diffusion of the output kernel, not negative.
     n_components : int, default=10
         At most so many canonical functions.
-    lam1 : float, default=1.0
+    lam : float, default=1.0
         Penalty on functions of the inputs, positive.
     lam2 : float, default=0.1
         Penalty on functions in the feature space of the network, positive.
@@ -4913,7 +4905,7 @@ class KernelCCALinks(_ProjectsNodes):
         input_params=None,
         beta=1.0,
         n_components=10,
-        lam1=1.0,
+        lam=1.0,
         lam2=0.1,
         threshold="f1",
         cv=5,
@@ -4925,7 +4917,7 @@ class KernelCCALinks(_ProjectsNodes):
             input_params,
             beta,
         )
-        self.n_components, self.lam1, self.lam2 = n_components, lam1, lam2
+        self.n_components, self.lam, self.lam2 = n_components, lam, lam2
         self.threshold, self.cv, self.graph, self.random_state = (
             threshold,
             cv,
@@ -4937,11 +4929,11 @@ class KernelCCALinks(_ProjectsNodes):
         "Coefficients of the canonical functions of the inputs."
         _check_positive(lam2=self.lam2)
         t, P = _spectrum(center_gram(_Diffusion(A).gram(self.beta)))
-        left, right = np.sqrt(s / (s + self.lam1)), np.sqrt(t / (t + self.lam2))
+        left, right = np.sqrt(s / (s + self.lam)), np.sqrt(t / (t + self.lam2))
         U, self.correlations_, _ = np.linalg.svd(
             left[:, None] * (Q.T @ P) * right, full_matrices=False
         )
-        return Q @ (U / np.sqrt(s * (s + self.lam1))[:, None])
+        return Q @ (U / np.sqrt(s * (s + self.lam))[:, None])
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #71f6ccc3
 class MetricLinks(_ProjectsNodes):
@@ -4960,7 +4952,7 @@ class MetricLinks(_ProjectsNodes):
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     n_components : int, default=10
         At most so many functions.
-    lam1 : float, default=1.0
+    lam : float, default=1.0
         Penalty on the norm of a function, positive.
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
@@ -5016,14 +5008,14 @@ class MetricLinks(_ProjectsNodes):
         input_kernel="rbf",
         input_params=None,
         n_components=10,
-        lam1=1.0,
+        lam=1.0,
         threshold="f1",
         cv=5,
         graph=None,
         random_state=None,
     ):
         self.input_kernel, self.input_params = input_kernel, input_params
-        self.n_components, self.lam1 = n_components, lam1
+        self.n_components, self.lam = n_components, lam
         self.threshold, self.cv, self.graph, self.random_state = (
             threshold,
             cv,
@@ -5034,6 +5026,6 @@ class MetricLinks(_ProjectsNodes):
     def _directions(self, s, Q, A):
         "Coefficients of the functions with the least quotients."
         M = Q.T @ graph_laplacian(A) @ Q
-        M[np.diag_indices(len(s))] += self.lam1 / s
+        M[np.diag_indices(len(s))] += self.lam / s
         self.quotients_, values = sla.eigh(M)
         return Q @ (values / s[:, None])

@@ -17,7 +17,7 @@ from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
 SMALL = {
-    "lam1_grid": (0.01, 1.0),
+    "lam_grid": (0.01, 1.0),
     "lam2_grid": (0.0, 0.1),
     "beta_grid": (0.1, 1.0),
     "beta2_grid": (1e-3, 1e-1),
@@ -177,7 +177,7 @@ def test_supervised_is_ridge_regression_on_the_labelled_nodes(small):
     theta, U = np.linalg.eigh(K_y)
     Y = U * np.sqrt(np.maximum(theta, 0))
     ridge = KernelRidge(
-        alpha=model.best_params_["lam1"], kernel="rbf", gamma=0.5 / network.sigma**2
+        alpha=model.best_params_["lam"], kernel="rbf", gamma=0.5 / network.sigma**2
     )
     E = ridge.fit(network.inputs[labelled], Y).predict(network.inputs)
     np.testing.assert_allclose(E @ E.T, model.score_pairs(), atol=1e-8)
@@ -203,8 +203,8 @@ def test_shared_parameters_are_the_best_in_the_mean(small):
     for draw in range(3):
         tried = lab._searched(setting, "0.03", "20", draw)[0]
         assert (
-            len(tried["param_lam1"]) == 1
-            and tried["param_lam1"][0] == chosen["lam1_grid"][0]
+            len(tried["param_lam"]) == 1
+            and tried["param_lam"][0] == chosen["lam_grid"][0]
         )
 
 
@@ -321,7 +321,7 @@ def test_pairs_of_two_kinds():
 
 
 def test_the_trap():
-    """A small beta2 with lam2 above lam1: low areas over pairs without a label,
+    """A small beta2 with lam2 above lam: low areas over pairs without a label,
     which the folds do not expect."""
     found = {
         column: np.array(
@@ -332,7 +332,7 @@ def test_the_trap():
         )
         for column in lab.CHOICES.columns
     }
-    trapped = (found["lam2"] > found["lam1"]) & (found["beta2"] <= 1e-3)
+    trapped = (found["lam2"] > found["lam"]) & (found["beta2"] <= 1e-3)
     assert 5 <= trapped.sum() <= 25
     assert found["both"][trapped].mean() < found["both"][~trapped].mean() - 0.1
     assert found["folds"][trapped].mean() > 0.9

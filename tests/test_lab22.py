@@ -45,7 +45,7 @@ def small(monkeypatch):
         names, links.astype(float), later | later.T, *lab.informative_gram(X)
     )
     grids = {
-        "lam1_grid": (0.01, 1.0),
+        "lam_grid": (0.01, 1.0),
         "lam2_grid": (0.0, 0.1),
         "beta_grid": (0.1, 1.0),
         "beta2_grid": (1e-3, 1e-1),
@@ -257,7 +257,7 @@ def test_supervised_is_ridge_regression_on_the_labelled_authors(small):
     theta, U = np.linalg.eigh(
         diffusion_gram(small.adjacency[np.ix_(labelled, labelled)], chosen["beta"])
     )
-    ridge = KernelRidge(alpha=chosen["lam1"], kernel="precomputed")
+    ridge = KernelRidge(alpha=chosen["lam"], kernel="precomputed")
     ridge.fit(small.gram[np.ix_(labelled, labelled)], U * np.sqrt(np.maximum(theta, 0)))
     E = ridge.predict(small.gram[:, labelled])
     np.testing.assert_allclose(E @ E.T, points @ points.T, atol=1e-8)
@@ -624,11 +624,11 @@ def test_the_folds_expect_more_than_the_network_gives():
         read("rrsn-table1")["semi-supervised", "auc-roc 5"],
         read("rrsn-table1-draws"),
     )
-    folds, lam1, lam2, beta2 = (
+    folds, lam, lam2, beta2 = (
         draws["semi-supervised", key]
-        for key in ("area in the folds", "lam1", "lam2", "beta2")
+        for key in ("area in the folds", "lam", "lam2", "beta2")
     )
-    corner = (lam2 >= lam1) & (beta2 < min(lab.GRIDS["beta_grid"]))
+    corner = (lam2 >= lam) & (beta2 < min(lab.GRIDS["beta_grid"]))
     assert folds.min() > area.max() and area[corner].max() < area[~corner].min()
 
 

@@ -372,7 +372,7 @@ def test_supervised_completion_is_ridge_regression(toy):
         diffusion_gram(toy.adjacency[np.ix_(labelled, labelled)], chosen["beta"]),
     )
     W = np.linalg.solve(
-        K[np.ix_(labelled, labelled)] + chosen["lam1"] * np.eye(len(labelled)),
+        K[np.ix_(labelled, labelled)] + chosen["lam"] * np.eye(len(labelled)),
         K[labelled],
     ).T
     np.testing.assert_allclose(points @ points.T, W @ K_y @ W.T, atol=1e-8)
@@ -429,12 +429,12 @@ def test_grids_of_one_search_do_not_stay_for_the_next(toy):
     before = lab.complete(toy, setting, "20", 2)
     lab.complete.cache_clear()
     given = lab.complete(
-        toy, setting, "20", 2, lam1_grid=(0.3,), beta_grid=(1.0, 3.0)
+        toy, setting, "20", 2, lam_grid=(0.3,), beta_grid=(1.0, 3.0)
     ).cv_results
-    assert set(given["param_lam1"]) == {0.3} and len(given["param_lam1"]) == 2
+    assert set(given["param_lam"]) == {0.3} and len(given["param_lam"]) == 2
     after = lab.complete(toy, setting, "20", 2)
     assert (
-        len(after.cv_results["param_lam1"]) == 5 * 4
+        len(after.cv_results["param_lam"]) == 5 * 4
         and after.best_params == before.best_params
     )
     np.testing.assert_array_equal(after.points, before.points)

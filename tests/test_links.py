@@ -38,9 +38,9 @@ from okbook.rkhs import _areas as areas
 from okbook.trees import OutputKernelExtraTrees
 
 RBF = {"input_params": {"sigma": 0.3}}
-SEMI = SemiSupervisedOutputKernelRidge(lam1=0.1, lam2=0.05, **RBF)
+SEMI = SemiSupervisedOutputKernelRidge(lam=0.1, lam2=0.05, **RBF)
 GRIDS = {
-    "lam1_grid": [0.01, 1.0],
+    "lam_grid": [0.01, 1.0],
     "lam2_grid": [0.0, 0.01, 0.3],
     "beta_grid": [0.3, 2.0],
     "beta2_grid": [0.1, 1.0],
@@ -125,7 +125,7 @@ def test_kinds_of_pairs_in_the_folds():
             SEMI,
             cv=KFold(5),
             pairs=pairs,
-            lam1_grid=[0.1],
+            lam_grid=[0.1],
             lam2_grid=[0.05],
             beta_grid=[1.0],
         )
@@ -167,7 +167,7 @@ def test_links_of_held_out_nodes_enter_neither_fit_nor_kernel(seed):
 
     for estimator in (
         SEMI,
-        OutputKernelRidge(lam1=0.1, **RBF),
+        OutputKernelRidge(lam=0.1, **RBF),
         OutputKernelExtraTrees(n_estimators=5, random_state=0),
     ):
         for network_ in (A_l, poisoned):
@@ -265,21 +265,19 @@ def test_thresholds_of_one_class_and_of_neighbouring_numbers():
 
 
 @pytest.mark.parametrize(
-    "beta, lam1, lam2", [(0.5, 0.1, 0.05), (3.0, 2.0, 0.0), (1.0, 1e-3, 1.0)]
+    "beta, lam, lam2", [(0.5, 0.1, 0.05), (3.0, 2.0, 0.0), (1.0, 1e-3, 1.0)]
 )
-def test_classifier_is_the_formula(beta, lam1, lam2):
+def test_classifier_is_the_formula(beta, lam, lam2):
     X, A, labelled = network()
     n, l = len(X), len(labelled)
     K, U = RBFKernel(sigma=0.3).gram(X), np.eye(len(X))[labelled]
     L = np.diag((K - np.eye(n)).sum(axis=1)) - (K - np.eye(n))
-    B = U @ np.linalg.inv(
-        K @ U.T @ U + lam1 * np.eye(n) + 2 * lam2 * K @ L
-    )  # eq-rrsn-9
+    B = U @ np.linalg.inv(K @ U.T @ U + lam * np.eye(n) + 2 * lam2 * K @ L)  # eq-rrsn-9
     laplacian = np.diag(block(A, labelled).sum(axis=1)) - block(A, labelled)
     S = (
         K @ B.T @ sla.expm(-beta * laplacian) @ B @ K
     )  # eq-rrsn-10 before the threshold, eq-links-expanded
-    semi = clone(SEMI).set_params(lam1=lam1, lam2=lam2)
+    semi = clone(SEMI).set_params(lam=lam, lam2=lam2)
     model = LinkPredictor(semi, beta=beta, threshold=0.1).fit(
         X, block(A, labelled), labelled
     )
@@ -292,9 +290,9 @@ def test_classifier_is_the_formula(beta, lam1, lam2):
 
 
 ESTIMATORS = [
-    OutputKernelRidge(lam1=0.1, **RBF),
+    OutputKernelRidge(lam=0.1, **RBF),
     SEMI,
-    KernelDependencyEstimation(lam1=0.1, n_components=5, center=True, **RBF),
+    KernelDependencyEstimation(lam=0.1, n_components=5, center=True, **RBF),
     OutputKernelExtraTrees(n_estimators=10, random_state=0),
     OutputKernelKNN(n_neighbors=3),
 ]
@@ -348,7 +346,7 @@ def test_inputs_may_be_a_gram_matrix():
     X, A, labelled = network()
     K, new = RBFKernel(sigma=0.3).gram(X), np.random.default_rng(1).random((5, 2))
     K_new = RBFKernel(sigma=0.3).gram(new, X)
-    for estimator in (SEMI, OutputKernelRidge(lam1=0.1, **RBF)):
+    for estimator in (SEMI, OutputKernelRidge(lam=0.1, **RBF)):
         blind = clone(estimator).set_params(
             input_kernel="precomputed", input_params=None
         )
@@ -360,7 +358,7 @@ def test_inputs_may_be_a_gram_matrix():
         assert_allclose(feel.score_pairs(K_new), see.score_pairs(new), atol=1e-6)
         assert_allclose(feel.threshold_, see.threshold_, atol=1e-8)
         search = {
-            "lam1_grid": [0.1, 1.0],
+            "lam_grid": [0.1, 1.0],
             "lam2_grid": [0.05],
             "beta_grid": [1.0],
             "random_state": 0,
@@ -379,13 +377,13 @@ def naive_search(model, X, A_l, labelled):
     "Every setting and fold by LinkPredictor, each from the beginning."
     table = []
     for beta2 in model.beta2_grid:
-        for lam1 in model.lam1_grid:
+        for lam in model.lam_grid:
             for lam2 in model.lam2_grid:
                 if lam2 == 0 and beta2 != model.beta2_grid[0]:
                     continue
                 for beta in model.beta_grid:
                     estimator = clone(model.estimator).set_params(
-                        lam1=lam1, lam2=lam2, beta2=beta2
+                        lam=lam, lam2=lam2, beta2=beta2
                     )
                     link = LinkPredictor(
                         estimator,
@@ -397,7 +395,7 @@ def naive_search(model, X, A_l, labelled):
                     each = [[c.roc_auc for c in curves], [c.pr_auc for c in curves]]
                     table.append(
                         (
-                            lam1,
+                            lam,
                             lam2,
                             beta,
                             beta2,
@@ -417,7 +415,7 @@ def test_search_is_the_naive_one(criterion):
         DIFFUSED, **GRIDS, criterion=criterion, cv=4, random_state=3
     ).fit(X, A_l, labelled)
     expected, results = naive_search(model, X, A_l, labelled), model.cv_results_
-    for j, name in enumerate(["lam1", "lam2", "beta", "beta2"]):
+    for j, name in enumerate(["lam", "lam2", "beta", "beta2"]):
         assert_array_equal(results[f"param_{name}"], expected[:, j])
     for j, name in enumerate(
         ["mean_test_roc_auc", "mean_test_pr_auc", "std_test_roc_auc", "std_test_pr_auc"]
@@ -433,7 +431,7 @@ def test_search_is_the_naive_one(criterion):
     assert_allclose(model.threshold_, expected[best, -1], atol=1e-8)
     plain = LinkPredictor(
         clone(DIFFUSED).set_params(
-            **{k: model.best_params_[k] for k in ("lam1", "lam2", "beta2")}
+            **{k: model.best_params_[k] for k in ("lam", "lam2", "beta2")}
         ),
         beta=model.best_params_["beta"],
         cv=4,
@@ -456,7 +454,7 @@ def test_supervised_is_semi_supervised_without_smoothness():
     assert all(isinstance(model.estimator_, OutputKernelRidge) for model in models)
     assert models[0].best_params_ == models[1].best_params_ == models[2].best_params_
     assert_allclose(models[0].score_pairs(X), models[2].score_pairs(X), atol=1e-10)
-    semi = clone(DIFFUSED).set_params(lam1=models[0].best_params_["lam1"], lam2=0.0)
+    semi = clone(DIFFUSED).set_params(lam=models[0].best_params_["lam"], lam2=0.0)
     whole = LinkPredictor(
         semi, beta=models[0].best_params_["beta"], random_state=0
     ).fit(X, A_l, labelled)
@@ -497,7 +495,7 @@ def test_folds_without_a_link_do_not_count():
     X, A, labelled = network()
     A_l = np.zeros((25, 25))
     A_l[0, 1] = A_l[1, 0] = 1.0
-    model = LinkPredictorCV(SEMI, lam1_grid=[0.1], random_state=0).fit(X, A_l, labelled)
+    model = LinkPredictorCV(SEMI, lam_grid=[0.1], random_state=0).fit(X, A_l, labelled)
     assert 1 <= len(model.cv_curves_) <= 2 and np.isfinite(model.best_score_)
     assert np.isfinite(model.threshold_)
     assert all(c.n_edges == 1 for c in model.cv_curves_)
@@ -526,10 +524,10 @@ def test_a_network_without_links_and_one_with_all(model):
 
 def test_grid_search_and_cross_validation_over_node_numbers():
     X, A, _ = network()
-    model = LinkPredictor(OutputKernelRidge(lam1=0.1, **RBF), threshold=0.0, graph=A)
+    model = LinkPredictor(OutputKernelRidge(lam=0.1, **RBF), threshold=0.0, graph=A)
     search = GridSearchCV(
         model,
-        {"beta": [0.3, 2.0], "estimator__lam1": [0.01, 1.0]},
+        {"beta": [0.3, 2.0], "estimator__lam": [0.01, 1.0]},
         cv=3,
         error_score="raise",
     )
@@ -627,7 +625,7 @@ class GroupedPredictorCV(Grouped, LinkPredictorCV):
 
 
 @parametrize_with_checks(
-    [GroupedPredictor(), GroupedPredictorCV(lam1_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1])]
+    [GroupedPredictor(), GroupedPredictorCV(lam_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1])]
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -688,7 +686,7 @@ def test_bad_labelled_nodes(labelled, message):
             "estimator must be a SemiSupervised",
         ),
         (LinkPredictorCV(criterion="f1"), "criterion must be 'roc_auc' or 'pr_auc'"),
-        (LinkPredictorCV(lam1_grid=[0.0]), "lam1"),
+        (LinkPredictorCV(lam_grid=[0.0]), "lam"),
         (LinkPredictorCV(lam2_grid=[-1.0]), "lam2"),
         (LinkPredictorCV(beta_grid=[]), "beta_grid must not be empty"),
         (

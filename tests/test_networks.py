@@ -338,11 +338,11 @@ def test_scikit_learns_checks(estimator, check):
             PairwiseKernelSVM(class_weight="even"),
             "class_weight must be None or 'balanced'",
         ),
-        (LocalModelSVM(lam1=0.0), "lam1 must be a positive number"),
+        (LocalModelSVM(lam=0.0), "lam must be a positive number"),
         (LocalModelSVM(threshold="recall"), "'f1', 'balanced' or a number"),
         (KernelCCALinks(n_components=0), "n_components must be a positive number"),
         (KernelCCALinks(lam2=0.0), "lam2 must be a positive number"),
-        (MetricLinks(lam1=0.0), "lam1 must be a positive number"),
+        (MetricLinks(lam=0.0), "lam must be a positive number"),
     ],
 )
 def test_bad_parameters(model, message):

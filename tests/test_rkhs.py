@@ -75,15 +75,15 @@ def test_representer(seed):
     """thm-rrsn-2: eq-rrsn-3 with the coefficients of eq-rrsn-4 minimises eq-rrsn-2,
     against all other functions."""
     rng = np.random.default_rng(seed)
-    X, Y, lam1 = rng.normal(size=9), rng.normal(size=(9, 2)), 10.0 ** rng.uniform(-3, 1)
-    h = operator_ridge(turning, X, Y, lam1)
-    criterion = lambda f: np.sum((f(X) - Y) ** 2) + lam1 * f.inner(f)
-    assert_allclose(Y - h(X), lam1 * h.coefficients, atol=1e-10)  # eq-rrsn-4
-    assert_allclose(criterion(h), lam1 * np.vdot(Y, h.coefficients))
+    X, Y, lam = rng.normal(size=9), rng.normal(size=(9, 2)), 10.0 ** rng.uniform(-3, 1)
+    h = operator_ridge(turning, X, Y, lam)
+    criterion = lambda f: np.sum((f(X) - Y) ** 2) + lam * f.inner(f)
+    assert_allclose(Y - h(X), lam * h.coefficients, atol=1e-10)  # eq-rrsn-4
+    assert_allclose(criterion(h), lam * np.vdot(Y, h.coefficients))
     for _ in range(5):
         g = RKHSFunction(turning, rng.normal(size=6), rng.normal(size=(6, 2)))
         assert_allclose(
-            criterion(h + g), criterion(h) + np.sum(g(X) ** 2) + lam1 * g.inner(g)
+            criterion(h + g), criterion(h) + np.sum(g(X) ** 2) + lam * g.inner(g)
         )  # eq-rrsn-2
 
 
@@ -91,14 +91,14 @@ def test_linear_equations_by_numpy():
     """eq-rrsn-4 as printed, a loop over blocks, with the order of arguments that
     chapter 02 proves right."""
     rng = np.random.default_rng(0)
-    X, Y, lam1 = rng.normal(size=5), rng.normal(size=(5, 2)), 0.1
+    X, Y, lam = rng.normal(size=5), rng.normal(size=(5, 2)), 0.1
     system = np.zeros((10, 10))
     for j in range(5):
         for i in range(5):
-            block = turning(X[[j]], X[[i]])[0, 0] + lam1 * (i == j) * np.eye(2)
+            block = turning(X[[j]], X[[i]])[0, 0] + lam * (i == j) * np.eye(2)
             system[2 * j : 2 * j + 2, 2 * i : 2 * i + 2] = block
     expected = np.linalg.solve(system, Y.ravel()).reshape(5, 2)
-    assert_allclose(operator_ridge(turning, X, Y, lam1).coefficients, expected)
+    assert_allclose(operator_ridge(turning, X, Y, lam).coefficients, expected)
 
 
 def test_times_identity():
@@ -114,7 +114,7 @@ def test_times_identity():
         rbf_kernel(X, gamma=0.5) + 0.1 * np.eye(30)
     )  # thm-rrsn-3, as printed
     assert_allclose(h.coefficients, C.T)
-    ours = OutputKernelRidge(input_params={"gamma": 0.5}, lam1=0.1).fit(X, Y)
+    ours = OutputKernelRidge(input_params={"gamma": 0.5}, lam=0.1).fit(X, Y)
     assert_allclose(ours.predict(X[:4] + 1), h(X[:4] + 1))
     assert_allclose(
         ours.predict(X),
@@ -169,11 +169,11 @@ def test_leave_one_out_is_leaving_out(K, K_out):
     lams = np.logspace(-5, 3, 17)
     fast = leave_one_out_losses(K, K_out, lams)
     slow = np.empty_like(fast)
-    for a, lam1 in enumerate(lams):
+    for a, lam in enumerate(lams):
         for i in range(len(K)):
             rest = np.arange(len(K)) != i
             w = np.linalg.solve(
-                K[np.ix_(rest, rest)] + lam1 * np.eye(rest.sum()), K[rest, i]
+                K[np.ix_(rest, rest)] + lam * np.eye(rest.sum()), K[rest, i]
             )
             slow[a, i] = (
                 w @ K_out[np.ix_(rest, rest)] @ w - 2 * w @ K_out[rest, i] + K_out[i, i]
@@ -187,9 +187,9 @@ def test_leave_one_out_of_scikit_learn():
     X, Y = data(n=40)
     lams = np.logspace(-3, 2, 6)
     fast = leave_one_out_losses(rbf_kernel(X, gamma=0.5), Y @ Y.T, lams)
-    for row, lam1 in zip(fast, lams):
+    for row, lam in zip(fast, lams):
         left_out = cross_val_predict(
-            KernelRidge(kernel="rbf", gamma=0.5, alpha=lam1), X, Y, cv=LeaveOneOut()
+            KernelRidge(kernel="rbf", gamma=0.5, alpha=lam), X, Y, cv=LeaveOneOut()
         )
         assert_allclose(row, np.sum((left_out - Y) ** 2, axis=1), atol=1e-8, rtol=1e-8)
     ridge = RidgeCV(alphas=lams, fit_intercept=False, store_cv_results=True).fit(X, Y)
@@ -227,8 +227,8 @@ def test_leave_one_out_with_a_great_mean():
     K, lams = rbf_kernel(X, gamma=0.1), np.logspace(-6, 2, 9)
     Y = Y + 1e4
     slow = np.empty((9, 50))
-    for a, lam1 in enumerate(lams):
-        R = np.linalg.inv(K + lam1 * np.eye(50))
+    for a, lam in enumerate(lams):
+        R = np.linalg.inv(K + lam * np.eye(50))
         slow[a] = np.sum((R @ Y / np.diag(R)[:, None]) ** 2, axis=1)
     assert_allclose(leave_one_out_losses(K, Y @ Y.T, lams), slow, rtol=1e-5)
 
@@ -236,15 +236,15 @@ def test_leave_one_out_with_a_great_mean():
 def test_cv_chooses_the_least():
     X, Y = data()
     model = OutputKernelRidgeCV(input_params={"gamma": 0.5}).fit(X, Y)
-    assert model.loo_losses_.shape == model.lam1_grid_.shape == (50,)
+    assert model.loo_losses_.shape == model.lam_grid_.shape == (50,)
     assert model.best_loss_ == model.loo_losses_.min()
-    assert model.lam1_ == model.lam1_grid_[model.loo_losses_.argmin()]
-    plain = OutputKernelRidge(input_params={"gamma": 0.5}, lam1=model.lam1_).fit(X, Y)
+    assert model.lam_ == model.lam_grid_[model.loo_losses_.argmin()]
+    plain = OutputKernelRidge(input_params={"gamma": 0.5}, lam=model.lam_).fit(X, Y)
     assert_array_equal(model.predict(X), plain.predict(X))
-    tie = OutputKernelRidgeCV("linear", lam1_grid=[1.0, 2.0]).fit(
+    tie = OutputKernelRidgeCV("linear", lam_grid=[1.0, 2.0]).fit(
         np.zeros((4, 1)), Y[:4]
     )  # nothing to learn
-    assert tie.lam1_ == 2.0
+    assert tie.lam_ == 2.0
 
 
 # --- the estimators ---
@@ -319,10 +319,8 @@ def test_ridge_path():
     "eq-rkhs-path: the weights of each ridge."
     X, _ = data()
     K, cross = rbf_kernel(X, gamma=0.5), rbf_kernel(X + 1, X, gamma=0.5)
-    for lam1, W in zip([0.01, 1.0], ridge_path(K, cross, [0.01, 1.0])):
-        assert_allclose(
-            W, np.linalg.solve(K + lam1 * np.eye(30), cross.T).T, atol=1e-10
-        )
+    for lam, W in zip([0.01, 1.0], ridge_path(K, cross, [0.01, 1.0])):
+        assert_allclose(W, np.linalg.solve(K + lam * np.eye(30), cross.T).T, atol=1e-10)
 
 
 @pytest.mark.parametrize("center", [False, True])
@@ -331,7 +329,7 @@ def test_weston_whole_is_cortes(center):
     cut, the loss is eq-rkhs-truncation."""
     X, Y = data()
     settings = dict(
-        input_params={"gamma": 0.5}, lam1=0.1, center=center, output_kernel="rbf"
+        input_params={"gamma": 0.5}, lam=0.1, center=center, output_kernel="rbf"
     )
     cortes = KernelDependencyEstimation(**settings).fit(X, Y)
     weston = KernelDependencyEstimation(n_components=30, **settings).fit(X, Y)
@@ -357,11 +355,11 @@ def test_weston_whole_is_cortes(center):
 
 X, Y = data()
 BAD = [
-    (OutputKernelRidge(lam1=0.0), X, Y, "lam1 must be a positive number: got 0.0"),
-    (OutputKernelRidge(lam1=-1), X, Y, "lam1 must be a positive number: got -1"),
-    (OutputKernelRidge(lam1="1"), X, Y, "lam1 must be a positive number: got '1'"),
-    (OutputKernelRidge(lam1=np.nan), X, Y, "lam1 must be a positive number: got nan"),
-    (OutputKernelRidge(lam1=np.inf), X, Y, "lam1 must be a positive number: got inf"),
+    (OutputKernelRidge(lam=0.0), X, Y, "lam must be a positive number: got 0.0"),
+    (OutputKernelRidge(lam=-1), X, Y, "lam must be a positive number: got -1"),
+    (OutputKernelRidge(lam="1"), X, Y, "lam must be a positive number: got '1'"),
+    (OutputKernelRidge(lam=np.nan), X, Y, "lam must be a positive number: got nan"),
+    (OutputKernelRidge(lam=np.inf), X, Y, "lam must be a positive number: got inf"),
     (
         KernelDependencyEstimation(n_components=0),
         X,
@@ -375,22 +373,22 @@ BAD = [
         "n_components must be None or a positive integer: got 1.5",
     ),
     (
-        OutputKernelRidgeCV(lam1_grid=[]),
+        OutputKernelRidgeCV(lam_grid=[]),
         X,
         Y,
-        "lam1_grid must be a vector of positive numbers",
+        "lam_grid must be a vector of positive numbers",
     ),
     (
-        OutputKernelRidgeCV(lam1_grid=[1.0, 0.0]),
+        OutputKernelRidgeCV(lam_grid=[1.0, 0.0]),
         X,
         Y,
-        "lam1_grid must be a vector of positive numbers",
+        "lam_grid must be a vector of positive numbers",
     ),
     (
-        OutputKernelRidgeCV(lam1_grid=0.1),
+        OutputKernelRidgeCV(lam_grid=0.1),
         X,
         Y,
-        "lam1_grid must be a vector of positive numbers",
+        "lam_grid must be a vector of positive numbers",
     ),
     (
         OutputKernelRidge("precomputed"),
@@ -469,6 +467,6 @@ def test_messages_of_the_functions():
     with pytest.raises(ValueError, match="must be positive semi-definite"):
         operator_ridge(lambda A, B: -times_identity("rbf", 3)(A, B), X, Y, 1.0)
     with pytest.raises(
-        ValueError, match=r"plus lam1=0.5 times the identity is not positive definite"
+        ValueError, match=r"plus lam=0.5 times the identity is not positive definite"
     ):
         ridge_factor(-np.eye(2), 0.5)

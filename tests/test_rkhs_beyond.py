@@ -37,7 +37,7 @@ from okbook.rkhs import (
     unit_gram,
 )
 
-SMALL = {"lam1_grid": (0.1, 1.0), "cv": 2}
+SMALL = {"lam_grid": (0.1, 1.0), "cv": 2}
 CHECKED = [
     MultiTaskRidge(),
     MultiTaskRidgeCV(),
@@ -76,15 +76,15 @@ def problem(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_sylvester_is_the_kronecker_system(seed):
     "eq-beyond-sylvester, eq-beyond-kronecker: with K and A of full rank or not."
-    rng, K, A, Y, lam1 = problem(seed)
-    C = decomposable_dual(K, A, Y, lam1)
-    assert_allclose(K @ C @ A + lam1 * C, Y, atol=1e-9)
-    long = np.linalg.solve(np.kron(A, K) + lam1 * np.eye(Y.size), Y.ravel(order="F"))
+    rng, K, A, Y, lam = problem(seed)
+    C = decomposable_dual(K, A, Y, lam)
+    assert_allclose(K @ C @ A + lam * C, Y, atol=1e-9)
+    long = np.linalg.solve(np.kron(A, K) + lam * np.eye(Y.size), Y.ravel(order="F"))
     assert_allclose(C, long.reshape(Y.shape, order="F"), atol=1e-8)
     if seed % 2:
         inverse = np.linalg.inv(A)
         assert_allclose(
-            C, sla.solve_sylvester(K, lam1 * inverse, Y @ inverse), atol=1e-6
+            C, sla.solve_sylvester(K, lam * inverse, Y @ inverse), atol=1e-6
         )
 
 
@@ -96,7 +96,7 @@ def test_any_operator_valued_kernel():
     h = operator_ridge(
         lambda P, R: np.multiply.outer(rbf_kernel(P, R, gamma=0.5), A), X, Y, 0.2
     )
-    model = MultiTaskRidge(input_params={"gamma": 0.5}, lam1=0.2, task_gram=A).fit(X, Y)
+    model = MultiTaskRidge(input_params={"gamma": 0.5}, lam=0.2, task_gram=A).fit(X, Y)
     new = rng.normal(size=(4, 2))
     assert_allclose(model.predict(new), h(new), atol=1e-9)
     null = sla.null_space(A)
@@ -108,13 +108,13 @@ def test_any_operator_valued_kernel():
 @pytest.mark.parametrize("seed", range(6))
 def test_leave_one_out(seed):
     "eq-beyond-loo: by leaving out."
-    rng, K, A, Y, lam1 = problem(seed)
+    rng, K, A, Y, lam = problem(seed)
     left = []
     for i in range(len(K)):
         rest = np.arange(len(K)) != i
-        C = decomposable_dual(K[np.ix_(rest, rest)], A, Y[rest], lam1)
+        C = decomposable_dual(K[np.ix_(rest, rest)], A, Y[rest], lam)
         left.append(np.sum((Y[i] - K[i, rest] @ C @ A) ** 2))
-    assert_allclose(decomposable_loo(K, A, Y, [lam1]), [np.mean(left)], rtol=1e-7)
+    assert_allclose(decomposable_loo(K, A, Y, [lam]), [np.mean(left)], rtol=1e-7)
 
 
 def test_multi_task_ridge_is_kernel_ridge():
@@ -122,31 +122,31 @@ def test_multi_task_ridge_is_kernel_ridge():
     X, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
     for y in (Y, Y[:, 0]):
         oracle = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.3).fit(X, y)
-        ours = MultiTaskRidge(input_params={"gamma": 0.5}, lam1=0.3).fit(X, y)
+        ours = MultiTaskRidge(input_params={"gamma": 0.5}, lam=0.3).fit(X, y)
         assert_allclose(ours.predict(X), oracle.predict(X), atol=1e-9)
         assert_allclose(ours.score(X, y), oracle.score(X, y))
         K = rbf_kernel(X, gamma=0.5)
         assert_allclose(
-            MultiTaskRidge("precomputed", lam1=0.3).fit(K, y).predict(K),
+            MultiTaskRidge("precomputed", lam=0.3).fit(K, y).predict(K),
             ours.predict(X),
             atol=1e-9,
         )
     assert MultiTaskRidgeCV().fit(X, Y).loo_losses_.shape == (50,)
     assert (
-        MultiTaskRidgeCV("precomputed").fit(np.zeros((30, 30)), Y).lam1_ > 0
+        MultiTaskRidgeCV("precomputed").fit(np.zeros((30, 30)), Y).lam_ > 0
     )  # a kernel that says nothing
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_covariance_of_the_outputs(seed):
     "eq-beyond-weights: the Sylvester equation, and vectors with A written down."
-    rng, K, _, Y, lam1 = problem(seed)
+    rng, K, _, Y, lam = problem(seed)
     shrinkage = float(rng.random())
     moment, K_out = Y.T @ Y, Y @ Y.T
-    B = covariance_dual(K, K_out, lam1, shrinkage)
+    B = covariance_dual(K, K_out, lam, shrinkage)
     M = shrinkage * np.eye(len(K)) + (1 - shrinkage) * K_out / np.linalg.norm(K_out, 2)
     Z = (
-        np.linalg.solve(np.kron(M, K) + lam1 * np.eye(K.size), np.eye(len(K)).ravel())
+        np.linalg.solve(np.kron(M, K) + lam * np.eye(K.size), np.eye(len(K)).ravel())
         .reshape(K.shape)
         .T
     )
@@ -154,7 +154,7 @@ def test_covariance_of_the_outputs(seed):
     A = shrinkage * np.eye(len(moment)) + (1 - shrinkage) * moment / np.linalg.norm(
         moment, 2
     )
-    assert_allclose(K @ B @ Y, K @ decomposable_dual(K, A, Y, lam1) @ A, atol=1e-8)
+    assert_allclose(K @ B @ Y, K @ decomposable_dual(K, A, Y, lam) @ A, atol=1e-8)
 
 
 def test_covariance_between_two_models_of_the_chapter():
@@ -162,7 +162,7 @@ def test_covariance_between_two_models_of_the_chapter():
     estimation with p directions."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, 4))
-    params = dict(input_params={"gamma": 0.5}, lam1=0.3)
+    params = dict(input_params={"gamma": 0.5}, lam=0.3)
     one = CovarianceRidge(shrinkage=1.0, output_kernel="rbf", **params).fit(X, Y)
     assert_allclose(
         one.weights(X),
@@ -185,11 +185,11 @@ def test_covariance_cross_validation(kernel):
     X = rng.normal(size=(24, 2))
     Y = rng.integers(3, size=24) if kernel == "dirac" else rng.normal(size=(24, 3))
     folds = KFold(4, shuffle=True, random_state=0)
-    grid = dict(lam1_grid=[0.1, 1.0, 10.0], shrinkage_grid=[0.0, 0.5, 1.0])
+    grid = dict(lam_grid=[0.1, 1.0, 10.0], shrinkage_grid=[0.0, 0.5, 1.0])
     model = CovarianceRidgeCV(cv=folds, output_kernel=kernel, **grid).fit(X, Y)
-    for i, lam1 in enumerate(sorted(grid["lam1_grid"])[::-1]):
+    for i, lam in enumerate(sorted(grid["lam_grid"])[::-1]):
         for j, shrinkage in enumerate(grid["shrinkage_grid"]):
-            one = CovarianceRidge(lam1=lam1, shrinkage=shrinkage, output_kernel=kernel)
+            one = CovarianceRidge(lam=lam, shrinkage=shrinkage, output_kernel=kernel)
             losses = [one.fit(X[a], Y[a]).losses(X[b], Y[b]) for a, b in folds.split(X)]
             assert_allclose(
                 model.cv_losses_[i, j], np.concatenate(losses).mean(), rtol=1e-8
@@ -346,8 +346,8 @@ def test_unit_gram_of_centred_outputs():
 @pytest.mark.parametrize(
     "model, message",
     [
-        (MultiTaskRidge(lam1=0), "lam1 must be a positive number: got 0"),
-        (MultiTaskRidge(lam1="1"), "lam1 must be a positive number: got '1'"),
+        (MultiTaskRidge(lam=0), "lam must be a positive number: got 0"),
+        (MultiTaskRidge(lam="1"), "lam must be a positive number: got '1'"),
         (
             MultiTaskRidge(task_gram=np.eye(3)),
             r"one row for each of the 2 outputs: got shape \(3, 3\)",
@@ -357,12 +357,12 @@ def test_unit_gram_of_centred_outputs():
             "task_gram must be positive semi-definite",
         ),
         (MultiTaskRidge(task_gram=[[1, 2], [0, 1]]), "task_gram must be symmetric"),
-        (MultiTaskRidgeCV(lam1_grid=[]), "A grid must be a sequence of numbers"),
+        (MultiTaskRidgeCV(lam_grid=[]), "A grid must be a sequence of numbers"),
         (
-            MultiTaskRidgeCV(lam1_grid=[1.0, -1.0]),
-            "lam1 must be a positive number: got -1.0",
+            MultiTaskRidgeCV(lam_grid=[1.0, -1.0]),
+            "lam must be a positive number: got -1.0",
         ),
-        (CovarianceRidge(lam1=np.nan), "lam1 must be a positive number"),
+        (CovarianceRidge(lam=np.nan), "lam must be a positive number"),
         (
             CovarianceRidge(shrinkage=-0.1),
             "shrinkage must be a number from 0 to 1: got -0.1",
@@ -409,8 +409,8 @@ def test_a_good_citizen(model):
         pickle.loads(pickle.dumps(clone(model).fit(X, y))),
     )
     assert_allclose(once.predict(X), again.predict(X), atol=1e-9)
-    name = next(p for p in ("lam1", "C", "lam1_grid") if p in model.get_params())
-    values = [(0.1, 0.2), (1.0, 2.0)] if name == "lam1_grid" else [0.1, 1.0]
+    name = next(p for p in ("lam", "C", "lam_grid") if p in model.get_params())
+    values = [(0.1, 0.2), (1.0, 2.0)] if name == "lam_grid" else [0.1, 1.0]
     search = GridSearchCV(
         make_pipeline(StandardScaler(), clone(model)),
         {f"{type(model).__name__.lower()}__{name}": values},

@@ -42,12 +42,12 @@ def problem(seed, linear=False):
     return X, K, W, rng.permutation(n)[:l]
 
 
-def naive(K, M, labelled, lam1, lam2):
+def naive(K, M, labelled, lam, lam2):
     """The matrix B of eq-rrsn-9, by an inverse; the weights at all nodes are the
     columns of B K."""
     n = len(K)
     U = np.eye(n)[labelled]
-    return U @ np.linalg.inv(K @ U.T @ U + lam1 * np.eye(n) + 2 * lam2 * K @ M)
+    return U @ np.linalg.inv(K @ U.T @ U + lam * np.eye(n) + 2 * lam2 * K @ M)
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -61,17 +61,17 @@ def test_one_spectrum_gives_the_naive_solution(seed, smoother, linear):
     assert_allclose(R @ R.T, K, atol=1e-12, strict=True)
     (M,) = graph_smoothers(W, smoother, [0.3])
     (operator,) = graph_smoothers(sp.coo_array(W), smoother, [0.3])
-    for lam1, lam2 in RATES:
-        expected = (naive(K, M, labelled, lam1, lam2) @ K).T
+    for lam, lam2 in RATES:
+        expected = (naive(K, M, labelled, lam, lam2) @ K).T
         for form in (M, operator, lambda A: M @ A):
             spectrum = SmoothedSpectrum(R, form)
             assert_allclose(
-                spectrum.weights(labelled, lam1, lam2), expected, atol=1e-9, strict=True
+                spectrum.weights(labelled, lam, lam2), expected, atol=1e-9, strict=True
             )
-        G = spectrum.gram(lam1, lam2)
-        part = spectrum.gram(lam1, lam2, labelled, [0, 3])
+        G = spectrum.gram(lam, lam2)
+        part = spectrum.gram(lam, lam2, labelled, [0, 3])
         assert_allclose(part, G[np.ix_(labelled, [0, 3])], atol=1e-12, strict=True)
-        some = spectrum.weights(labelled, lam1, lam2, [4, 2])
+        some = spectrum.weights(labelled, lam, lam2, [4, 2])
         assert_allclose(some, expected[[4, 2]], atol=1e-9, strict=True)
 
 
@@ -81,10 +81,10 @@ def test_holdout_weights_are_those_of_a_fit_without_the_fold(n_splits):
     labelled = np.arange(len(X))[3:12]
     spectrum = SmoothedSpectrum(kernel_factor(K)[0], next(graph_smoothers(W)))
     splits = list(KFold(n_splits, shuffle=True, random_state=0).split(labelled))
-    for lam1, lam2 in RATES:
-        held = spectrum.holdout_weights(labelled, lam1, lam2, splits)
+    for lam, lam2 in RATES:
+        held = spectrum.holdout_weights(labelled, lam, lam2, splits)
         for (train, test), weights in zip(splits, held, strict=True):
-            expected = spectrum.weights(labelled[train], lam1, lam2, labelled[test])
+            expected = spectrum.weights(labelled[train], lam, lam2, labelled[test])
             assert_allclose(weights, expected, atol=1e-10, strict=True)
 
 
@@ -103,8 +103,8 @@ def test_spectrum_refuses_what_is_no_smoother():
 
 
 @pytest.mark.parametrize("rates", [(0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), ("1", 1.0)])
-def test_lam1_must_be_positive(rates):
-    with pytest.raises(ValueError, match="lam1 must be a positive number: got"):
+def test_lam_must_be_positive(rates):
+    with pytest.raises(ValueError, match="lam must be a positive number: got"):
         SmoothedSpectrum(np.eye(2), np.eye(2)).gram(*rates)
 
 
@@ -191,7 +191,7 @@ def test_knn_graph():
 MODELS = [SemiSupervisedOutputKernelRidge, SemiSupervisedOutputKernelRidgeCV]
 
 
-SMALL = {"lam1_grid": [0.001, 0.1], "lam2_grid": [0.0, 0.01]}
+SMALL = {"lam_grid": [0.001, 0.1], "lam2_grid": [0.0, 0.01]}
 
 
 @parametrize_with_checks(
@@ -230,7 +230,7 @@ def test_estimator_is_the_naive_formula_at_seen_and_unseen_nodes(graph, smoother
     W = knn_graph(np.random.default_rng(5).normal(size=(40, 2)), 3)
     form = {"given": W.toarray(), "sparse": W}.get(graph, graph)
     model, X, Y, labelled = model_and_data(
-        0, lam1=0.01, lam2=0.1, smoother=smoother, beta2=0.5, graph=form
+        0, lam=0.01, lam2=0.1, smoother=smoother, beta2=0.5, graph=form
     )
     model.fit(X, Y, labelled)
     K = RBFKernel(sigma=1.0).gram(X)
@@ -254,7 +254,7 @@ def test_estimator_is_the_naive_formula_at_seen_and_unseen_nodes(graph, smoother
 
 
 def test_without_smoothness_it_is_ridge_regression_on_the_labelled_nodes():
-    model, X, Y, labelled = model_and_data(1, lam1=0.1, lam2=0.0)
+    model, X, Y, labelled = model_and_data(1, lam=0.1, lam2=0.0)
     oracle = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X[labelled], Y)
     assert_allclose(
         model.fit(X, Y, labelled).predict(X), oracle.predict(X), atol=1e-9, strict=True
@@ -295,7 +295,7 @@ def test_gram_matrices_are_enough(cls):
 
 
 def test_landmarks_of_full_rank_change_nothing_and_few_are_a_kernel_of_their_own():
-    model, X, Y, labelled = model_and_data(4, lam1=0.01, lam2=0.1, graph="knn")
+    model, X, Y, labelled = model_and_data(4, lam=0.01, lam2=0.1, graph="knn")
     exact = clone(model).fit(X, Y, labelled)
     full = clone(model).set_params(n_landmarks=40).fit(X, Y, labelled)
     assert_allclose(full.weights(X), exact.weights(X), atol=1e-6, strict=True)
@@ -323,7 +323,7 @@ def test_landmarks_of_full_rank_change_nothing_and_few_are_a_kernel_of_their_own
 @pytest.mark.parametrize("smoother", SMOOTHERS)
 def test_cv_equals_a_loop_over_fits(smoother):
     _, X, Y, labelled = model_and_data(5)
-    lam1s, lam2s, betas = [0.01, 0.1], [0.0, 0.01, 1.0], [0.1, 1.0]
+    lams, lam2s, betas = [0.01, 0.1], [0.0, 0.01, 1.0], [0.1, 1.0]
     params = dict(
         input_params={"sigma": 1.0},
         smoother=smoother,
@@ -332,14 +332,14 @@ def test_cv_equals_a_loop_over_fits(smoother):
     )
     cv = KFold(4, shuffle=True, random_state=0)
     model = SemiSupervisedOutputKernelRidgeCV(
-        lam1_grid=lam1s, lam2_grid=lam2s, beta2_grid=betas, cv=cv, **params
+        lam_grid=lams, lam2_grid=lam2s, beta2_grid=betas, cv=cv, **params
     )
     model.fit(X, Y, labelled)
     losses = np.zeros_like(model.cv_losses_)
     assert losses.shape == (1 if smoother == "laplacian" else 2, 2, 3)
     for b, i, j in np.ndindex(losses.shape):
         one = SemiSupervisedOutputKernelRidge(
-            lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params
+            lam=lams[i], lam2=lam2s[j], beta2=betas[b], **params
         )
         parts = [
             one.fit(X, Y[train], labelled[train]).losses(X[labelled[test]], Y[test])
@@ -349,7 +349,7 @@ def test_cv_equals_a_loop_over_fits(smoother):
     assert_allclose(model.cv_losses_, losses, atol=1e-9, strict=True)
     b, i, j = np.unravel_index(losses.argmin(), losses.shape)
     one = SemiSupervisedOutputKernelRidge(
-        lam1=lam1s[i], lam2=lam2s[j], beta2=betas[b], **params
+        lam=lams[i], lam2=lam2s[j], beta2=betas[b], **params
     )
     assert_allclose(
         one.fit(X, Y, labelled).weights(X), model.weights(X), atol=1e-9, strict=True
@@ -393,7 +393,7 @@ def test_classes_decode_and_probabilities():
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"lam1": 0.0}, "lam1 must be a positive number: got 0.0"),
+        ({"lam": 0.0}, "lam must be a positive number: got 0.0"),
         ({"lam2": -1.0}, "lam2 must be a number that is not negative: got -1.0"),
         ({"beta2": -1.0}, "beta2 must be a number that is not negative"),
         ({"smoother": "heat"}, "smoother must be"),
@@ -423,7 +423,7 @@ def test_grids_and_splits_are_checked():
     _, X, Y, labelled = model_and_data(8)
     cls = SemiSupervisedOutputKernelRidgeCV
     for params, message in [
-        ({"lam1_grid": [1.0, 0.0]}, "lam1 must be a positive number: got 0.0"),
+        ({"lam_grid": [1.0, 0.0]}, "lam must be a positive number: got 0.0"),
         ({"lam2_grid": []}, "must not be empty"),
         (
             {"smoother": "diffusion", "beta2_grid": [1.0, -1.0]},
@@ -461,7 +461,7 @@ def test_data_are_checked(cls):
 
 def test_a_graph_without_edges_warns_and_leaves_the_supervised_solution():
     model, X, Y, labelled = model_and_data(
-        10, lam1=0.1, lam2=1.0, graph=sp.csr_array((40, 40))
+        10, lam=0.1, lam2=1.0, graph=sp.csr_array((40, 40))
     )
     with pytest.warns(UserWarning, match="The graph has no edge"):
         model.fit(X, Y, labelled)

@@ -198,8 +198,8 @@ def setting_grids(grids, supervised=False, beta2_grid=None):
     Examples
     --------
     >>> from okbook.labs.rrsn_coauthors import setting_grids
-    >>> setting_grids({"lam1_grid": (1.0,), "lam2_grid": (0.0, 1.0)}, supervised=True)
-    {'lam1_grid': (1.0,), 'lam2_grid': (0.0,)}
+    >>> setting_grids({"lam_grid": (1.0,), "lam2_grid": (0.0, 1.0)}, supervised=True)
+    {'lam_grid': (1.0,), 'lam2_grid': (0.0,)}
     """
     own = {"lam2_grid": (0.0,) if supervised else None, "beta2_grid": beta2_grid}
     return grids | {name: grid for name, grid in own.items() if grid}
@@ -766,7 +766,7 @@ def node_bootstrap(truth, scores, ends, resamples):
     return np.array(areas)
 
 # %% ../../nbs/22_coauthors.ipynb #cf86bed4
-CHOSEN = ("lam1", "lam2", "beta", "beta2", "area in the folds")
+CHOSEN = ("lam", "lam2", "beta", "beta2", "area in the folds")
 RATE_GRID = (
     0.0,
     0.001,

@@ -382,7 +382,7 @@ INPUTS = Table(
 
 # %% ../../nbs/21_synthetic_networks.ipynb #679dca27
 GRIDS = {
-    "lam1_grid": (1e-3, 1e-2, 1e-1, 1e0, 1e1),
+    "lam_grid": (1e-3, 1e-2, 1e-1, 1e0, 1e1),
     "lam2_grid": (0.0, 1e-3, 1e-2, 1e-1, 1e0, 1e1),
     "beta_grid": (0.03, 0.1, 0.3, 1.0),
     "beta2_grid": (1e-4, 1e-3, 1e-2, 1e-1),
@@ -578,7 +578,7 @@ def _shared_grids(setting, density, rate):
     best = first_largest(np.where(np.isnan(means), -np.inf, means))
     return {
         f"{name}_grid": (results[0][f"param_{name}"][best],)
-        for name in ("lam1", "lam2", "beta", "beta2")
+        for name in ("lam", "lam2", "beta", "beta2")
     }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #5d0ef5d8
@@ -867,7 +867,7 @@ def compute_choice(row, column, repeat, seed):
 CHOICES = Table(
     id="rrsn-figure1-choices",
     rows=[f"{method} {density}" for method in METHODS for density in DENSITIES],
-    columns=["lam1", "lam2", "beta", "beta2", "folds", "any", "one", "both"],
+    columns=["lam", "lam2", "beta", "beta2", "folds", "any", "one", "both"],
     repeats=N_DRAWS,
     compute=compute_choice,
     slice=[("supervised 0.03", column, 0) for column in ("folds", "one", "both")],

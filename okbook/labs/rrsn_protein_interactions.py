@@ -372,7 +372,7 @@ METHODS = {
         {"C": (0.01, 0.1)},
     ),
     "local": Method(
-        LocalModelSVM(**_GIVEN, class_weight="balanced", lam1=1.0, tol=0.01),
+        LocalModelSVM(**_GIVEN, class_weight="balanced", lam=1.0, tol=0.01),
         {"C": (0.01, 0.1, 1.0)},
     ),
     "OK3+ET": Method(
@@ -385,7 +385,7 @@ METHODS = {
     "RRSN": Method(
         LinkPredictorCV(
             OutputKernelRidge(input_kernel="precomputed"),
-            lam1_grid=_RIDGES,
+            lam_grid=_RIDGES,
             lam2_grid=(0.0,),
             beta_grid=_TIMES,
             threshold=0.0,
@@ -394,13 +394,13 @@ METHODS = {
         )
     ),
     "kernel CCA": Method(
-        KernelCCALinks(**_GIVEN), {"lam1": (0.1, 1.0), "n_components": (10, 30)}
+        KernelCCALinks(**_GIVEN), {"lam": (0.1, 1.0), "n_components": (10, 30)}
     ),
     "metric": Method(
-        MetricLinks(**_GIVEN), {"lam1": (0.1, 1.0, 10.0), "n_components": (10, 30)}
+        MetricLinks(**_GIVEN), {"lam": (0.1, 1.0, 10.0), "n_components": (10, 30)}
     ),
     "local unweighted": Method(
-        LocalModelSVM(**_GIVEN, lam1=1.0, tol=0.01), {"C": (0.1, 1.0)}
+        LocalModelSVM(**_GIVEN, lam=1.0, tol=0.01), {"C": (0.1, 1.0)}
     ),
     "Pkernel unweighted": Method(
         PairwiseKernelSVM(**_GIVEN, tol=0.1, max_iter=500), {"C": (0.1, 1.0)}
@@ -702,7 +702,7 @@ BEYOND = Table(
 
 # %% ../../nbs/23_protein_interactions.ipynb #a2112972
 GRIDS = {
-    "lam1_grid": (1.0, 0.1, 10.0, 0.01, 100.0),
+    "lam_grid": (1.0, 0.1, 10.0, 0.01, 100.0),
     "lam2_grid": (0.0, 1e-3, 1e-2, 1e-1, 1e0, 1e1),
     "beta_grid": (1.0, 0.3, 3.0, 0.1),
     "beta2_grid": (1e-4, 1e-3, 1e-2, 1e-1),
@@ -1109,7 +1109,7 @@ def _explained(task, row, fold):
     )
     return found | {
         key: model.best_params_[key]
-        for key in ("lam1", "beta")
+        for key in ("lam", "beta")
         if row.startswith("RRSN")
     }
 
@@ -1133,7 +1133,7 @@ def why_columns(row):
     columns += ["auc-pr, straight lines", "auc-pr, low", "auc-pr, high"]
     if row.startswith("local"):
         columns += [f"{area}, ranks within each machine" for area in AREAS]
-    return columns + (["lam1", "beta"] if row.startswith("RRSN") else [])
+    return columns + (["lam", "beta"] if row.startswith("RRSN") else [])
 
 
 def compute_why(row, column, repeat, seed):

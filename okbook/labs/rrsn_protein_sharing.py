@@ -57,7 +57,7 @@ def shared_grids(task, setting, rate):
     )
     return tuple(
         (f"{key}_grid", (searches[0][f"param_{key}"][best],))
-        for key in ("lam1", "lam2", "beta", "beta2")
+        for key in ("lam", "lam2", "beta", "beta2")
     )
 
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #d30b20ab
