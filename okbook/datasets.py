@@ -88,7 +88,8 @@ def describe(arrays):
     --------
     >>> import numpy as np
     >>> from okbook.datasets import describe
-    >>> describe({"data": np.zeros((3, 2)), "target": np.array([0, 1, 1])})["class_counts"]
+    >>> data = {"data": np.zeros((3, 2)), "target": np.array([0, 1, 1])}
+    >>> describe(data)["class_counts"]
     {'0': 1, '1': 2}
     """
     seen = {"shapes": {name: list(array.shape) for name, array in arrays.items()}}

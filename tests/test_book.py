@@ -99,20 +99,20 @@ def h():
         in shown
     )
     assert '"""Not a section: -----."""' in shown and '"Short."' in shown
-    assert docstrings.documented(source, [3, 14], {}) == ["f", "_A"]
-    assert docstrings.documented(source, [3, 25], {"_A": "A"}) == ["f", "A.g"]
+    assert docstrings.documented(source, [3, 14]) == ["f", "_A"]
+    assert docstrings.documented(source, [3, 25]) == ["f", "_A"]
 
 
 def test_a_page_knows_what_it_exports():
-    assert (
-        equations.exports("nbs/01_trees")["okbook.trees"]["_Votes"]
-        == "OutputKernelBagging"
-    )
-    assert set(equations.exports("nbs/00_core")) == {"okbook.core"}
-    assert equations.chapters()["okbook.rkhs"] == (
-        "nbs/02_rkhs",
-        "ch-rkhs",
-    )  # where the module begins
+    assert equations.exports("nbs/02_rkhs") == ["okbook.rkhs.ridge"]
+    assert equations.exports("nbs/90_datasets") == ["okbook.datasets"]
+    assert equations.chapters()["okbook.rkhs.ridge"] == ("nbs/02_rkhs", "ch-rkhs")
+
+
+def test_readers_import_from_the_face_of_a_package():
+    assert equations.face("okbook.rkhs.ridge") == "okbook.rkhs"
+    assert equations.face("okbook.datasets") == "okbook.datasets"
+    assert equations.face("okbook.labs.rrsn_networks") == "okbook.labs.rrsn_networks"
 
 
 @pytest.mark.parametrize(

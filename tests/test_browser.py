@@ -48,10 +48,12 @@ TOO_WIDE = """() => {
     if (box.width && box.right > width + 1) {
       let p = e.parentElement, inside = false;
       while (p && p !== document.body) {
-        if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(p).overflowX)) { inside = true; break; }
+        const overflow = getComputedStyle(p).overflowX;
+        if (['auto', 'scroll', 'hidden'].includes(overflow)) { inside = true; break; }
         p = p.parentElement;
       }
-      if (!inside) out.push(e.tagName + '.' + e.className + ' ' + Math.round(box.right));
+      const right = Math.round(box.right);
+      if (!inside) out.push(e.tagName + '.' + e.className + ' ' + right);
     }
   }
   return [document.documentElement.scrollWidth + ' > ' + width, ...out.slice(0, 5)];
@@ -61,7 +63,8 @@ TOO_WIDE = """() => {
 CUT_OFF = """() => [...document.querySelectorAll('.math')].flatMap(e => {
   const svg = e.querySelector('mjx-container > svg');
   if (!svg || !svg.getBoundingClientRect().width) return [];
-  return svg.getBoundingClientRect().left < e.getBoundingClientRect().left - 1 ? [e.textContent.slice(0, 80)] : [];
+  const gap = svg.getBoundingClientRect().left - e.getBoundingClientRect().left;
+  return gap < -1 ? [e.textContent.slice(0, 80)] : [];
 })"""
 
 # Mathematics that MathJax did not set, or set as an error.
@@ -73,8 +76,10 @@ RAW_TEX = """() => {
     out.push('error: ' + (e.getAttribute('data-mjx-error') || e.textContent));
   const text = document.querySelector('article')?.cloneNode(true);
   if (text) {
-    text.querySelectorAll('pre, code, script, style, mjx-container').forEach(e => e.remove());
-    const found = text.textContent.match(/\\$\\$|\\\\\\(|\\\\\\[|\\\\(frac|sum|phi|begin|mathcal|hat)\\b/g);
+    const unread = text.querySelectorAll('pre, code, script, style, mjx-container');
+    unread.forEach(e => e.remove());
+    const raw = /\\$\\$|\\\\\\(|\\\\\\[|\\\\(frac|sum|phi|begin|mathcal|hat)\\b/g;
+    const found = text.textContent.match(raw);
     if (found) out.push('in the text: ' + found.join(' '));
   }
   return out;
@@ -194,7 +199,8 @@ def test_page_on_a_phone_and_on_a_desk(views, address, page):
 
 
 FORMULAS = """() => [...document.querySelectorAll("div.math")].flatMap(box => {
-  const formula = box.querySelector("mjx-container > svg"), width = formula && formula.getBoundingClientRect().width;
+  const formula = box.querySelector("mjx-container > svg");
+  const width = formula && formula.getBoundingClientRect().width;
   if (!width) return [];
   formula.style.width = formula.style.height = "";
   return [[box.clientWidth, width, formula.getBoundingClientRect().width]];
@@ -305,7 +311,9 @@ def test_borders_move(movie):
 def test_rounds_move(movie):
     """After a round the points that the stump got wrong have grown; the vote learns
     true labels, and not false ones."""
-    scales = """points => points.map(point => +point.getAttribute("transform").match(/scale\\((.*)\\)/)[1])"""
+    scales = """points => points.map(
+        point => +point.getAttribute("transform").match(/scale\\((.*)\\)/)[1]
+    )"""
     points = ".okb-movie > svg > [transform]"
     for tab, slider, said in movie:
         slider.focus()

@@ -44,13 +44,15 @@ def answer(setting, code, out):
 
 
 WHERE = """
-import json, numba, numpy, scipy.linalg, threadpoolctl from numba.core.codegen import
-JITCPUCodegen blas = [(d["architecture"], d["num_threads"]) for d in
-threadpoolctl.threadpool_info() if "architecture" in d] simd =
-numpy.show_config(mode="dicts")["SIMD Extensions"].get("found", []) cpu =
-numba.core.registry.cpu_target.target_context.codegen()._tm_features
-print(json.dumps([blas, simd, numba.config.CPU_NAME, numba.config.CACHE_DIR,
-numba.config.NUMBA_NUM_THREADS, cpu]))
+import json, numba, numpy, scipy.linalg, threadpoolctl
+from numba.core.codegen import JITCPUCodegen
+pools = [pool for pool in threadpoolctl.threadpool_info() if "architecture" in pool]
+blas = [(pool["architecture"], pool["num_threads"]) for pool in pools]
+simd = numpy.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+cpu = numba.core.registry.cpu_target.target_context.codegen()._tm_features
+made = numba.config
+found = [made.CPU_NAME, made.CACHE_DIR, made.NUMBA_NUM_THREADS]
+print(json.dumps([blas, simd, *found, cpu]))
 """
 
 
@@ -151,9 +153,10 @@ from okbook.datasets import check, load_digits_halves, load_uci
 X, y = load_digits(return_X_y=True)
 halves = load_digits_halves().data
 print(json.dumps([
-    np.unique(X).tolist(), np.unique(y).tolist(), make_moons(4,
-    random_state=0)[0].tolist(), np.unique(halves).tolist(), load_uci("wdbc").data[0,
-    0], check("digits")["all"], np.random.default_rng(0).random(),
+    np.unique(X).tolist(), np.unique(y).tolist(),
+    make_moons(4, random_state=0)[0].tolist(), np.unique(halves).tolist(),
+    load_uci("wdbc").data[0, 0], check("digits")["all"],
+    np.random.default_rng(0).random(),
 ]))
 """
 

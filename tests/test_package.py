@@ -87,8 +87,8 @@ def test_imports_no_tool_of_the_book(installed):
         import okbook
         for m in pkgutil.walk_packages(okbook.__path__, "okbook."):
             importlib.import_module(m.name)
-        print(json.dumps([okbook.__file__,
-        sorted({m.partition(".")[0] for m in sys.modules})]))
+        loaded = sorted({m.partition(".")[0] for m in sys.modules})
+        print(json.dumps([okbook.__file__, loaded]))
     """
     where, loaded = run(code, installed)
     assert Path(where).is_relative_to(installed)
@@ -105,19 +105,33 @@ def imported(statement, installed):
     """The CPU seconds that a fresh interpreter takes for `statement`, and the
     modules it loads."""
     code = f"""if True:
-        import json, sys, time {statement} print(json.dumps([time.process_time(),
-        sorted({{m.partition(".")[0] for m in sys.modules}})]))
+        import json, sys, time
+        {statement}
+        loaded = sorted({{m.partition(".")[0] for m in sys.modules}})
+        print(json.dumps([time.process_time(), loaded]))
     """
     return run(code, installed)
 
 
-@pytest.mark.parametrize(
-    "module", sorted(p.stem for p in (ROOT / "okbook").glob("[a-z]*.py"))
-)
+def modules(root=ROOT):
+    "The modules and packages of okbook below the top, the labs left out."
+    files = sorted((root / "okbook").rglob("*.py"))
+    names = [path.relative_to(root).with_suffix("").as_posix() for path in files]
+    names = [name.replace("/", ".").removesuffix(".__init__") for name in names]
+    left_out = re.compile(r"okbook(\.labs.*|\._modidx)?")
+    return [name for name in names if not left_out.fullmatch(name)]
+
+
+def test_modules_inside_packages_are_found():
+    found = modules()
+    assert {"okbook.rkhs", "okbook.rkhs.ridge", "okbook.datasets"} <= set(found)
+    assert not [name for name in found if name.startswith("okbook.labs")]
+
+
+@pytest.mark.parametrize("module", modules())
 def test_import_is_light(installed, module):
-    assert not {"cvxpy", "matplotlib", "IPython", "dask"} & set(
-        imported(f"import okbook.{module}", installed)[1]
-    )
+    loaded = imported(f"import {module}", installed)[1]
+    assert not {"cvxpy", "matplotlib", "IPython", "dask"} & set(loaded)
 
 
 def test_import_is_quick(installed):

@@ -3,7 +3,7 @@ its chapter."""
 
 import re
 
-from .equations import LABEL, chapters, equation_index
+from .equations import LABEL, chapters, equation_index, face
 
 BARE = re.compile(rf"``({LABEL.pattern})``|(?<!`)({LABEL.pattern})(?![\w`-])")
 _SKIP = (
@@ -31,11 +31,8 @@ def name_chapter(app, what, qualname, obj, options, lines):
     "End the docstring of a function or class with the chapter it is derived in."
     module = getattr(obj, "__module__", None)
     doc, label = chapters().get(module, (None, None))
-    if (
-        what in ("class", "function", "exception")
-        and label
-        and qualname.startswith(module)
-    ):
+    shown = qualname.rpartition(".")[0] in (module, face(module or ""))
+    if what in ("class", "function", "exception") and label and shown:
         if any(f"`{label}`" in line for line in lines):
             return
         lines += [

@@ -48,41 +48,22 @@ def fold(source):
     return "".join(lines), [start[0] for start, _, _ in found]
 
 
-def documented(source, rows, public):
-    """Public names of a cell whose docstring begins on one of `rows`, as a reader finds
-    them in the API.
-
-    A class stands for its methods; a method of a private base is looked up in `public`,
-    base -> public class.
-    """
-    out = []
-    for node in ast.parse(source).body:
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _within(
-            node, rows
-        ):
-            continue
-        if node.name in public:
-            methods = [
-                m
-                for m in node.body
-                if isinstance(m, ast.FunctionDef) and _within(m, rows)
-            ]
-            out += [f"{public[node.name]}.{m.name}" for m in methods]
-        else:
-            out.append(node.name)
-    return out
-
-
-def _within(node, rows):
-    return any(node.lineno <= row <= node.end_lineno for row in rows)
+def documented(source, rows):
+    "The functions and classes of a cell whose docstring begins on one of `rows`."
+    return [
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and any(node.lineno <= row <= node.end_lineno for row in rows)
+    ]
 
 
 def links(app, fromdoc, source, rows):
     """References to the API for the docstrings of a cell; to the whole module if it
     names nothing public."""
     domain, out, whole = app.env.get_domain("py"), [], []
-    for module, public in equations.exports(fromdoc).items():
-        for name in documented(source, rows, public):
+    for module in map(equations.face, equations.exports(fromdoc)):
+        for name in documented(source, rows):
             if known := domain.objects.get(f"{module}.{name}"):
                 out.append(
                     make_refnode(

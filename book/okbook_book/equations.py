@@ -129,36 +129,26 @@ def _definitions(tree, prefix):
                 yield from _definitions(node, f"{prefix}.{node.name}")
 
 
-def _public_classes(tree):
-    """Where a reader finds the methods of a private base: the first public class
-    that inherits from it."""
-    bases = {
-        c.name: [b.id for b in c.bases if isinstance(b, ast.Name)]
-        for c in tree.body
-        if isinstance(c, ast.ClassDef)
-    }
+@cache
+def face(module, root=ROOT):
+    """Where readers import a module's names from: its package, if that shows names.
 
-    def ancestors(name):
-        return {name}.union(*(ancestors(base) for base in bases.get(name, [])))
-
-    public = [name for name in bases if not name.startswith("_")]
-    return {
-        b: next((p for p in public if b in ancestors(p)), b)
-        for b in bases
-        if b.startswith("_")
-    }
+    The modules of ``okbook/rkhs/`` are shown by ``okbook.rkhs``; those of the labs
+    are not shown by ``okbook.labs``, which has no ``__all__``.
+    """
+    package = module.rpartition(".")[0]
+    init = root.joinpath(*package.split("."), "__init__.py")
+    shows = package.count(".") and init.exists() and "__all__" in init.read_text()
+    return package if shows else module
 
 
 def scan_functions(index, root):
     for path in sorted((root / "okbook").rglob("*.py")):
         module = docname(path, root).replace("/", ".").removesuffix(".__init__")
         tree = ast.parse(path.read_text(encoding="utf8"))
-        public = _public_classes(tree)
-        for qualname, node in _definitions(tree, module):
+        for qualname, node in _definitions(tree, face(module, root)):
             for label in labels(ast.get_docstring(node) or ""):
-                index[label].functions.append(
-                    ".".join(public.get(part, part) for part in qualname.split("."))
-                )
+                index[label].functions.append(qualname)
 
 
 def scan_tests(index, root):
@@ -185,7 +175,7 @@ def equation_index(root=ROOT):
 
 @cache
 def chapters(root=ROOT):
-    """The notebook and label each module comes from: {'okbook.trees':
+    """The notebook and label each module comes from: {'okbook.trees.tree':
     ('nbs/01_trees', 'ch-trees')}."""
     config = configparser.ConfigParser()
     config.read(root / "settings.ini")
@@ -199,21 +189,9 @@ def chapters(root=ROOT):
     return out
 
 
-@cache
 def exports(page, root=ROOT):
-    """The modules that a notebook writes to, each with its private classes:
-    {'okbook.trees': {'_Votes': ...}}."""
-    package, out = next(iter(chapters(root))).partition(".")[0], {}
-    for path, nb in notebooks(root):
-        for cell in nb["cells"] if docname(path, root) == page else []:
-            for module in EXPORTS.findall("".join(cell["source"])):
-                source = (
-                    root.joinpath(package, *module.split("."))
-                    .with_suffix(".py")
-                    .read_text(encoding="utf8")
-                )
-                out[f"{package}.{module}"] = _public_classes(ast.parse(source))
-    return out
+    "The modules that a notebook writes to."
+    return [name for name, (doc, _) in chapters(root).items() if doc == page]
 
 
 def _list(items):
