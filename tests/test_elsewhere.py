@@ -76,6 +76,16 @@ def test_other_settings_take_effect(tmp_path):
     assert {n for _, n in blas} == {expected} and threads == 2 and cpu is None
 
 
+def test_a_setting_takes_nothing_over_from_another(tmp_path, monkeypatch):
+    for setting in SETTINGS.values():
+        assert setting.environment.keys() <= elsewhere.CHANGED | {"OMP_NUM_THREADS"}
+        for name, value in setting.environment.items():
+            monkeypatch.setenv(name, value)
+    native = SETTINGS[1].full(tmp_path)
+    assert not elsewhere.CHANGED & native.keys()
+    assert native["OMP_NUM_THREADS"] == "1"
+
+
 def test_numbers_move_by_one_unit_in_the_last_place():
     rng = np.random.Generator(np.random.PCG64(0))
     for dtype in (np.float32, np.float64):

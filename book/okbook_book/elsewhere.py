@@ -39,6 +39,14 @@ USUAL = {
 TWO = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2"
 )
+CHANGED = {
+    "NPY_DISABLE_CPU_FEATURES",
+    "NUMBA_CPU_NAME",
+    "NUMBA_NUM_THREADS",
+    "OKBOOK_MOVED",
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_NUM_THREADS",
+}
 
 
 @dataclass(frozen=True)
@@ -50,26 +58,15 @@ class Setting:
 
     def full(self, out=OUT, data=True):
         """The environment of the processes that run under this setting, with the
-        data at hand or with none."""
-        moved = [str(_moving(out))] if "OKBOOK_MOVED" in self.environment else []
-        path = [
-            *moved,
-            str(ROOT / "book"),
-            *filter(None, [os.environ.get("PYTHONPATH")]),
-        ]
-        own = (
-            {"NUMBA_CACHE_DIR": str(out / "numba")}
-            if "NUMBA_CPU_NAME" in self.environment
-            else {}
-        )
-        own["PYTHONPATH"] = os.pathsep.join(path)
-        return (
-            os.environ
-            | USUAL
-            | own
-            | ({} if data else execute.WITHOUT_DATA)
-            | self.environment
-        )
+        data at hand or with none; nothing of another setting is left in it."""
+        usual = {k: v for k, v in os.environ.items() if k not in CHANGED} | USUAL
+        path = [str(ROOT / "book"), *filter(None, [usual.get("PYTHONPATH")])]
+        if "OKBOOK_MOVED" in self.environment:
+            path.insert(0, str(_moving(out)))
+        if "NUMBA_CPU_NAME" in self.environment:
+            usual["NUMBA_CACHE_DIR"] = str(out / "numba")
+        usual["PYTHONPATH"] = os.pathsep.join(path)
+        return usual | ({} if data else execute.WITHOUT_DATA) | self.environment
 
 
 def _moving(out):
