@@ -319,7 +319,7 @@ def alignment_matrix(kernels):
         products += block @ block.T
     cosines = np.clip(normalize_gram(products), 0.0, 1.0)
     np.fill_diagonal(cosines, products.diagonal() > 0)
-    return cosines
+    return 0.5 * (cosines + cosines.T)
 
 # %% ../../nbs/00_core_2_scores.ipynb #3d0c3b5d
 class StratifiedOrderFold(BaseCrossValidator):
