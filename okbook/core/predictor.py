@@ -66,8 +66,7 @@ def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
 
     See Also
     --------
-    OutputKernelMixin.loss : The loss of a prediction in feature space, before it is
-    decoded.
+    OutputKernelMixin.loss : The loss of a prediction before it is decoded.
 
     Notes
     -----
@@ -137,13 +136,10 @@ def first_smallest(values, axis=-1, scale=None):
     """
     values = np.asarray(values, dtype=float)
     least = values.min(axis=axis, keepdims=True)
-    size = (
-        np.abs(values) if scale is None else np.maximum(np.abs(values), np.abs(scale))
-    )
+    size = np.abs(values)
+    size = size if scale is None else np.maximum(size, np.abs(scale))
     size = np.where(np.isfinite(values), size, 0.0)
-    with np.errstate(
-        invalid="ignore"
-    ):  # inf - inf: only where all values are infinite, and then `==` decides
+    with np.errstate(invalid="ignore"):  # inf - inf: then `==` decides
         return ((values == least) | (values - least <= NEARLY * size)).argmax(axis=axis)
 
 
@@ -254,10 +250,8 @@ def _decode_rows(indptr, indices, data, K, diag):
     among equals; -1 if empty."""
     best = np.full(len(indptr) - 1, -1, dtype=np.int64)
     for q in range(len(best)):
-        support, used = (
-            indices[indptr[q] : indptr[q + 1]],
-            data[indptr[q] : indptr[q + 1]],
-        )
+        span = slice(indptr[q], indptr[q + 1])
+        support, used = indices[span], data[span]
         scores, lowest = _support_products(support, used, K), np.inf
         for a in range(len(scores)):
             scores[a] = diag[support[a]] - 2.0 * scores[a]
@@ -908,10 +902,6 @@ class OutputKernelMixin:
         ndarray of shape (q, n_classes)
             Rows that sum to one, classes in the order of ``classes_``. Negative sums
             count as zero.
-
-        Notes
-        -----
-        Derived in :ref:`ch-core-predictor`.
         """
         return class_probabilities(self._class_weights(self._checked_weights(X)))
 
@@ -974,11 +964,10 @@ class OutputKernelMixin:
         y = check_array(y, dtype=[np.float64, np.float32], input_name="y")
         if y.shape != W.shape or np.shape(diag) != W.shape[:1]:
             raise ValueError(
-                "A model fitted on a Gram matrix computes a loss from y = the "
-                "kernel between true and training "
-                f"outputs, of shape {W.shape}, and diag = the k(y, y), of shape "
-                f"{W.shape[:1]}: got shapes {y.shape} "
-                f"and {np.shape(diag)}."
+                "A model fitted on a Gram matrix computes a loss from y = the kernel "
+                f"between true and training outputs, of shape {W.shape}, and diag = "
+                f"the k(y, y), of shape {W.shape[:1]}: got shapes {y.shape} and "
+                f"{np.shape(diag)}."
             )
         return feature_space_losses(W, self.gram_, y, np.asarray(diag, dtype=float))
 
@@ -1014,10 +1003,6 @@ class OutputKernelMixin:
         -------
         float
             The mean loss.
-
-        Notes
-        -----
-        OK3 eq. 12 (eq-ok3-12). Derived in :ref:`ch-core-predictor`.
         """
         return float(np.average(self.losses(X, y, diag=diag), weights=sample_weight))
 
@@ -1045,10 +1030,6 @@ class OutputKernelMixin:
         ------
         ValueError
             If the model was fitted on a Gram matrix: use ``loss``.
-
-        Notes
-        -----
-        Derived in :ref:`ch-core-predictor`.
         """
         check_is_fitted(self)
         if self.kernel_ is None:
@@ -1219,10 +1200,6 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         The classes (Dirac kernel only).
     n_features_in_ : int
         Number of columns of ``X``.
-
-    See Also
-    --------
-    OutputKernelMixin : Where the predictions come from.
 
     Notes
     -----
