@@ -1001,6 +1001,21 @@ def test_vertical_mean_on_a_grid_of_all_rates_keeps_the_area():
     )
 
 
+def test_vertical_mean_between_the_points_of_a_curve():
+    "Straight lines between points; on a vertical piece the highest point."
+    rng, grid = np.random.default_rng(0), np.linspace(0, 1, 23)
+    curves = []
+    for m in (3, 6, 9):
+        inner = np.sort(rng.random((2, m)), axis=1)
+        curves.append([np.r_[0, one, 1] for one in inner])
+    each = [np.interp(grid, fpr, tpr) for fpr, tpr in curves]
+    _, mean, sd = core.vertical_roc(curves, grid)
+    assert_allclose(mean, np.mean(each, axis=0), strict=True)
+    assert_allclose(sd, np.std(each, axis=0), atol=1e-15, strict=True)
+    step = [([0, 0.5, 0.5, 0.5, 1], [0, 0.1, 0.4, 0.6, 1])]
+    assert_allclose(core.vertical_roc(step, [0.25, 0.5, 0.75])[1], [0.05, 0.6, 0.8])
+
+
 def test_ordered_folds():
     y = np.array(list("bababbabaabbb"))
     folds = list(core.StratifiedOrderFold(3).split(y, y))

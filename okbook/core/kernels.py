@@ -155,8 +155,13 @@ class Kernel(BaseEstimator):
         return self.gram(Y1, Y2)
 
     def _check_params(self):
-        """Refuse parameters with which this would not be a kernel."""
-        self._validate_params()
+        """Refuse parameters with which this would not be a kernel; what was accepted
+        is not checked again."""
+        values = [getattr(self, name) for name in self._parameter_constraints]
+        accepted = getattr(self, "_accepted", None)
+        if accepted is None or any(a is not b for a, b in zip(values, accepted)):
+            self._validate_params()
+            self._accepted = values
 
     def _prepare(self, Y):
         """Vectors as the rows of a float matrix."""

@@ -15,7 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, check_array
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -83,11 +87,8 @@ def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
     kernel = check_kernel(kernel, kernel_params)
     y_true, y_pred = kernel.check(y_true, "y_true"), kernel.check(y_pred, "y_pred")
     check_consistent_length(y_true, y_pred)
-    losses = (
-        kernel.diag(y_pred)
-        + kernel.diag(y_true)
-        - 2.0 * _paired(kernel, y_pred, y_true)
-    )
+    losses = kernel.diag(y_pred) + kernel.diag(y_true)
+    losses = losses - 2.0 * _paired(kernel, y_pred, y_true)
     return float(np.maximum(losses, 0.0).mean())
 
 
@@ -635,10 +636,9 @@ class OutputKernelMixin:
       each training output.
 
     From these it has ``predict``, ``decode``, ``predict_proba``, ``predict_gram``,
-    ``losses``, ``loss``, ``score`` and scikit-learn's tags. If it declares
-    ``_parameter_constraints`` of its own, it includes those of this class;
-    ``_fit_outputs`` validates them. ``_checked_weights(X)`` are weights of a checked
-    shape. For weights that do not come from ``weights(X)``, as those of the trees that
+    ``losses``, ``loss``, ``score`` and scikit-learn's tags. ``_fit_outputs`` validates
+    the parameters: those three, and all that are in ``_parameter_constraints`` of the
+    estimator. ``_checked_weights(X)`` are weights of a checked shape. For weights that do not come from ``weights(X)``, as those of the trees that
     have not seen an example, there are ``_predict(W)``, ``_losses(W, y)`` and
     ``_score(W, y, sample_weight)``.
 
@@ -699,7 +699,11 @@ class OutputKernelMixin:
         """Validate the parameters and ``y``, and set the attributes that describe the
         outputs; ``check_psd``: whether to check eigenvalues now, unless a theorem says
         that they are not negative."""
-        self._validate_params()
+        validate_parameter_constraints(
+            {**OutputKernelMixin._parameter_constraints, **self._parameter_constraints},
+            self.get_params(deep=False),
+            caller_name=type(self).__name__,
+        )
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y "
@@ -875,9 +879,8 @@ class OutputKernelMixin:
                 return W @ self.outputs_
             if isinstance(self.kernel_, DiracKernel):
                 return self.classes_[first_largest(self._class_weights(W))]
-        chosen, among = self._decode(
-            W, self.candidates if candidates is None else candidates
-        )
+        candidates = self.candidates if candidates is None else candidates
+        chosen, among = self._decode(W, candidates)
         if isinstance(among, np.ndarray):
             return among[chosen]
         return [among[i] for i in chosen]
@@ -1121,10 +1124,8 @@ class InputKernelMixin:
         nothing is kept and both are None."""
         self.input_kernel_ = self.X_ = None
         if not self._x_is_gram():
-            kernel = check_kernel(
-                "linear" if self.input_kernel is None else self.input_kernel,
-                self.input_params,
-            )
+            kernel = "linear" if self.input_kernel is None else self.input_kernel
+            kernel = check_kernel(kernel, self.input_params)
             self.input_kernel_, self.X_ = kernel.fit(X), X
         elif self.input_params:
             raise ValueError(
