@@ -484,6 +484,8 @@ def test_a_factor_is_recognised():
     for part, same in ((1e-10, True), (1e-6, False)):
         moved = K - part * size * np.outer(direction, direction)
         assert core.is_factor(Phi, moved) is same
+    flat = np.full((400, 400), 1 / 400)  # the norm is that of whole products
+    assert not core.is_factor(np.eye(400), np.eye(400) + 3e-8 * flat)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -555,6 +557,9 @@ def test_alignment_of_several_kernels(n):
     assert_allclose(Q, each, atol=1e-14, strict=True)
     assert_array_equal(Q.diagonal(), [1, 1, 1, 1, 0])
     assert_array_equal(Q, Q.T)
+    multiples = core.alignment_matrix([k * grams[0] for k in range(1, 30)])
+    assert_allclose(multiples, np.ones((29, 29)), rtol=1e-14)
+    assert multiples.max() == 1.0
     single = core.alignment_matrix(np.array(grams, dtype=np.float32))
     assert single.dtype == np.float64
     assert_allclose(single, Q, atol=1e-5)
