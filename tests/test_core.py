@@ -969,6 +969,8 @@ def test_scores_against_scikit_learn(seed):
     labels = np.union1d(y_true, y_pred)
     one_by_one = [metrics.matthews_corrcoef(y_true == c, y_pred == c) for c in labels]
     assert_allclose(core.mean_mcc(y_true, y_pred), np.mean(one_by_one))
+    assert core.mean_mcc(["a", "b"], ["a", "b"]) == 1.0
+    assert core.mean_mcc(["a", "a"], ["a", "b"]) == 0.0  # a class without a variance
 
 
 def test_links_of_a_matrix_count_once_and_where_the_mask_says():
