@@ -638,8 +638,9 @@ class OutputKernelMixin:
     From these it has ``predict``, ``decode``, ``predict_proba``, ``predict_gram``,
     ``losses``, ``loss``, ``score`` and scikit-learn's tags. ``_fit_outputs`` validates
     the parameters: those three, and all that are in ``_parameter_constraints`` of the
-    estimator. ``_checked_weights(X)`` are weights of a checked shape. For weights that do not come from ``weights(X)``, as those of the trees that
-    have not seen an example, there are ``_predict(W)``, ``_losses(W, y)`` and
+    estimator. ``_checked_weights(X)`` are weights of a checked shape. For weights that
+    do not come from ``weights(X)``, as those of the trees that have not seen an
+    example, there are ``_predict(W)``, ``_losses(W, y)`` and
     ``_score(W, y, sample_weight)``.
 
     Attributes
