@@ -162,19 +162,20 @@ def _sum_before(row, n, rank, q, limit):
 def _preceding_sums_gram(block, samples, order, features, node, m, work):
     """`before[q, t]`: sum of k over the examples that precede the t-th of a feature,
     one row of the block at a time."""
+    entries, offset, stride, place = block
     index, places, values = work.left, work.right, work.sums
     rank, before, start = work.rank, work.before, node.start
     n, last = node.stop - start, features.shape[0] - 1
     for k in range(n):
-        index[k] = block.place[samples[start + k]]
+        index[k] = place[samples[start + k]]
         places[samples[start + k]] = k
     for q in range(m):
         for t in range(n):
             rank[q, places[order[features[last - q], start + t]]] = t
     for k in range(n):
-        row = block.offset + index[k] * block.stride
+        row = offset + index[k] * stride
         for b in range(n):
-            values[b] = block.values[row + index[b]]
+            values[b] = entries[row + index[b]]
         for q in range(m):
             before[q, rank[q, k]] = _sum_before(values, n, rank, q, rank[q, k])
 
@@ -183,7 +184,7 @@ def _preceding_sums_gram(block, samples, order, features, node, m, work):
 def _preceding_sums_factor(factor, rows, samples, order, features, node, m, before):
     """The same sums from the factor: `<g, phi_i>`, where g is the running sum; and
     the row sums `<t, phi_i>`."""
-    phi, part = factor.phi, factor.part
+    phi, total, part = factor
     for q in range(m):
         part[:] = 0.0
         for t in range(node.stop - node.start):
@@ -192,7 +193,7 @@ def _preceding_sums_factor(factor, rows, samples, order, features, node, m, befo
             for c in range(part.shape[0]):
                 part[c] += phi[i, c]
     for t in range(node.start, node.stop):
-        rows[samples[t]] = _dot(phi, samples[t], factor.total)
+        rows[samples[t]] = _dot(phi, samples[t], total)
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #3525e656
 @jit_any_order
@@ -247,17 +248,15 @@ def _gain_to_beat(gain, rounding):
 def _draw_features(X, order, node, sampler, max_features):
     """Draw the features to search, leaving out constant ones; how many (they are the
     last ones of `features`)."""
-    features, start, stop = sampler.features, node.start, node.stop
-    j = _draw_feature(sampler, max_features)
+    features, count, state = sampler
+    start, stop = node.start, node.stop
+    j = _draw_feature(features, count, state, max_features)
     while j >= 0:
         f = features[j]
-        _set_aside(
-            sampler,
-            j,
-            X[order[f, stop - 1], f] <= X[order[f, start], f] + FEATURE_THRESHOLD,
-        )
-        j = _draw_feature(sampler, max_features)
-    return features.shape[0] - sampler.count[LAST]
+        low, high = X[order[f, start], f], X[order[f, stop - 1], f]
+        _set_aside(features, count, j, high <= low + FEATURE_THRESHOLD)
+        j = _draw_feature(features, count, state, max_features)
+    return features.shape[0] - count[LAST]
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #7e720c91
 @jit
@@ -304,25 +303,23 @@ def _partition_orders(X, split, order, features, constants, node, right):
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #f376db03
 @jit_inline
-def _side_sums_gram(block, rows, side, m):
+def _side_sums_gram(values, offset, stride, place, rows, side, m):
     """`A = s'Ks` and `R = r's` of one side: half of a square of the block
     (eq-trees-gain). Overwrites the examples in `side` by their rows in the block."""
-    values, place = block.values, block.place
     A, R = 0.0, 0.0
     for a in range(np.uintp(m)):
         i = side[a]
         R += rows[i]
         side[a] = place[i]
-        row = block.offset + side[a] * block.stride
+        row = offset + side[a] * stride
         A += 2.0 * _sum_at(values, row, side, a) + values[row + side[a]]
     return A, R
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #3c14e2c3
 @jit_inline
-def _side_sums_factor(factor, side, start, stop):
+def _side_sums_factor(phi, total, part, side, start, stop):
     """The same two numbers from the factor: `|g|^2` and `<g, t>`, where g sums the
     rows of the side."""
-    phi, total, part = factor
     part[:] = 0.0
     first, last = np.uintp(start), np.uintp(stop)
     by_four = last - (last - first) % np.uintp(4)
@@ -387,18 +384,22 @@ def _total_weight(weight, index, start, stop):
 def _best_random_split(X, outputs, factor, block, samples, node, work, sampler, rules):
     """The best of `max_features` splits with one random threshold each
     (extra-trees)."""
-    left, right, values, features = work.left, work.right, work.values, sampler.features
+    left, right, values = work.left, work.right, work.values
+    features, count, state = sampler
+    entries, offset, stride, place = block
+    phi, total, part = factor
+    weight, rows, weighted = outputs.weight, outputs.rows, outputs.weighted
     start, stop, max_features = node.start, node.stop, rules.max_features
     found, cut, best, n = -1, 0.0, -np.inf, stop - start
-    j = _draw_feature(sampler, max_features)
+    j = _draw_feature(features, count, state, max_features)
     while j >= 0:
         f = features[j]
         low, high = _value_range(X, f, samples, start, stop, values)
         constant = high <= low + FEATURE_THRESHOLD
-        _set_aside(sampler, j, constant)
+        _set_aside(features, count, j, constant)
         if not constant:
             a, b = np.float64(low), np.float64(high)
-            threshold = (b - a) * np.float64(_rand(sampler.state)) / RAND_MAX + a
+            threshold = (b - a) * np.float64(_rand(state)) / RAND_MAX + a
             threshold = a if threshold == b else threshold
             # whatever separates two examples has the same gain
             if n == 2 and found >= 0:
@@ -407,17 +408,17 @@ def _best_random_split(X, outputs, factor, block, samples, node, work, sampler, 
             n_left = _partition(values, threshold, samples, start, stop, left, right)
             if min(n_left, n - n_left) >= rules.min_samples_leaf:
                 side, m = (left, n_left) if 2 * n_left <= n else (right, n - n_left)
-                w = np.float64(m)
-                if outputs.weighted:
-                    w = _total_weight(outputs.weight, side, 0, m)
-                if block.stride > 0:
-                    A, R = _side_sums_gram(block, outputs.rows, side, m)
+                w = _total_weight(weight, side, 0, m) if weighted else np.float64(m)
+                if stride > 0:
+                    A, R = _side_sums_gram(
+                        entries, offset, stride, place, rows, side, m
+                    )
                 else:
-                    A, R = _side_sums_factor(factor, side, 0, m)
+                    A, R = _side_sums_factor(phi, total, part, side, 0, m)
                 gain = _gain(A, R, w, node.weight, node.total)
                 if gain > _gain_to_beat(best, node.rounding):
                     found, cut, best = f, threshold, gain
-        j = _draw_feature(sampler, max_features)
+        j = _draw_feature(features, count, state, max_features)
     return Split(found, cut, best)
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #c9cddda2
@@ -425,15 +426,16 @@ def _best_random_split(X, outputs, factor, block, samples, node, work, sampler, 
 def _child_row_sums(block, rows, samples, node, mid, work):
     """Row sums inside the two children: `u` on the smaller side, `r - u` on the
     other (eq-trees-rows)."""
+    values, offset, stride, place = block
     index, u, start, stop = work.left, work.sums, node.start, node.stop
     first, last = (start, mid) if 2 * (mid - start) <= stop - start else (mid, stop)
     for k in range(stop - start):
         u[k] = 0.0
-        index[k] = block.place[samples[start + k]]
+        index[k] = place[samples[start + k]]
     for a in range(first, last):
-        row = block.offset + block.place[samples[a]] * block.stride
+        row = offset + place[samples[a]] * stride
         for k in range(stop - start):
-            u[k] += block.values[row + index[k]]
+            u[k] += values[row + index[k]]
     for k in range(start, stop):
         i = samples[k]
         rows[i] = u[k - start] if first <= k < last else rows[i] - u[k - start]
@@ -443,25 +445,27 @@ def _child_row_sums(block, rows, samples, node, mid, work):
 def _child_factor_sums(factor, sums, samples, node, mid, size):
     """The same for the sums of the factor's rows, from the smaller child; the right
     child is pushed first."""
-    start, stop, part = node.start, node.stop, factor.part
+    phi, total, part = factor
+    start, stop = node.start, node.stop
     small, first, last = (
         (1, start, mid) if 2 * (mid - start) <= stop - start else (0, mid, stop)
     )
-    _side_sums_factor(factor, samples, first, last)
+    _side_sums_factor(phi, total, part, samples, first, last)
     for c in range(part.shape[0]):
         sums[size + small, c] = part[c]
-        sums[size + 1 - small, c] = factor.total[c] - part[c]
+        sums[size + 1 - small, c] = total[c] - part[c]
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #7901e791
 @jit
 def _gather(source, weight, rows, samples, start, stop, index, target, top):
     """Copy the node's part of the Gram matrix, contiguous, to `target[top:]`, with
     its row sums."""
-    n, values, place = stop - start, source.values, source.place
+    values, offset, stride, place = source
+    n = stop - start
     for a in range(n):
         index[a] = place[samples[start + a]]
     for a in range(n):
-        i, row, total = samples[start + a], source.offset + index[a] * source.stride, 0.0
+        i, row, total = samples[start + a], offset + index[a] * stride, 0.0
         for b in range(n):
             k = values[row + index[b]] * (weight[i] * weight[samples[start + b]])
             target[top + a * n + b] = k
@@ -487,10 +491,9 @@ KNOWN, FOUND, DRAWN, VISITED, LAST = range(5)  # counters of the sampler
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #99ea9885
 @jit_inline
-def _draw_feature(sampler, max_features):
+def _draw_feature(features, count, state, max_features):
     """Position in `features` of the next feature to try, without replacement; -1
     once enough were visited."""
-    features, count, state = sampler
     while count[LAST] > count[KNOWN] + count[FOUND] and (
         count[VISITED] < max_features or count[VISITED] <= count[FOUND] + count[DRAWN]
     ):
@@ -504,10 +507,9 @@ def _draw_feature(sampler, max_features):
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #f548a6ca
 @jit_inline
-def _set_aside(sampler, j, constant):
+def _set_aside(features, count, j, constant):
     """Move the feature at position `j` to the constant ones (in front) or to those
     tried (at the back)."""
-    features, count, _ = sampler
     if constant:
         k = count[KNOWN] + count[FOUND]
         count[FOUND] += 1
@@ -549,7 +551,8 @@ def grow(X, order, samples, outputs, rules, block, nodes):
     work = Workspace(left, right, np.empty(n, np.float32), np.empty(n), rank, before)
     sampler = Sampler(np.arange(p), np.empty(5, np.int64), np.full(1, rules.seed))
     features, count, constant = sampler.features, sampler.count, np.empty(p, np.int64)
-    factor = Factor(phi, np.zeros(d), np.zeros(d))
+    total, part = np.zeros(d), np.zeros(d)
+    factor = Factor(phi, total, part)
     stack, sums = np.empty(n + 2, FRAME), np.empty((n + 2, d))
     first = stack[0]
     first.start, first.stop, first.depth, first.parent, first.constants = 0, n, 0, -1, 0
@@ -559,7 +562,7 @@ def grow(X, order, samples, outputs, rules, block, nodes):
         _gather(whole, weight, rows, samples, 0, n, left, block, 0)
         first.stride, first.copied = n, 1
     if d > 0:
-        _side_sums_factor(Factor(phi, factor.part, sums[0]), samples, 0, n)
+        _side_sums_factor(phi, part, sums[0], samples, 0, n)
     size, n_nodes, root = 1, 0, 0.0
     while size > 0:
         size -= 1
@@ -584,8 +587,8 @@ def grow(X, order, samples, outputs, rules, block, nodes):
         if stride == 0:
             T = 0.0
             for c in range(d):
-                factor.total[c] = sums[size, c]
-                T += factor.total[c] * factor.total[c]
+                total[c] = sums[size, c]
+                T += total[c] * total[c]
         root = W if node == 0 else root
         nodes.impurity[node] = max(Q - T / W, 0.0) / W
         if (
