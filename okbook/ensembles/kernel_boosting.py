@@ -302,7 +302,8 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
     >>> import numpy as np
     >>> from okbook.ensembles import OutputKernelBoosting
     >>> X = np.arange(6.0)[:, None]
-    >>> model = OutputKernelBoosting("rbf", {"sigma": 1.0}, n_estimators=20, learning_rate=0.5, max_depth=1)
+    >>> model = OutputKernelBoosting("rbf", {"sigma": 1.0}, n_estimators=20)
+    >>> model = model.set_params(learning_rate=0.5, max_depth=1)
     >>> model.fit(X, np.array([0.0, 0.1, 0.0, 5.0, 5.1, 9.0])).predict([[0.2], [4.9]])
     array([0., 9.])
     """

@@ -113,7 +113,8 @@ def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
     Examples
     --------
     >>> from okbook.trees import OutputKernelTree, export_text
-    >>> print(export_text(OutputKernelTree("dirac").fit([[0], [1], [3]], ["a", "a", "b"])))
+    >>> tree = OutputKernelTree("dirac").fit([[0], [1], [3]], ["a", "a", "b"])
+    >>> print(export_text(tree))
     |--- x[0] <= 2.00
     |   |--- n = 2, variance = 0.00: a
     |--- x[0] >  2.00
@@ -163,6 +164,7 @@ def _layout(t, max_depth):
                 (node, child, answer) for child, answer in zip(children, ("yes", "no"))
             ]
     return place, links, ends
+
 
 def _draw_end(ax, place, n, output, draw, decimals, box):
     "A leaf: its prototype, as a picture or as text, and its number of examples."

@@ -162,7 +162,8 @@ def out_of_bag_weights(trees, X):
     --------
     >>> X = np.arange(6, dtype=np.float32)[:, None]
     >>> bagging = OutputKernelBagging(n_estimators=20, random_state=0).fit(X, X[:, 0])
-    >>> weights, left_out = out_of_bag_weights([t.tree_ for t in bagging.estimators_], X)
+    >>> trees = [member.tree_ for member in bagging.estimators_]
+    >>> weights, left_out = out_of_bag_weights(trees, X)
     >>> bool(left_out.all()), float(abs(weights.diagonal()).max())
     (True, 0.0)
     """
@@ -416,17 +417,17 @@ class OutputKernelBagging(_Forest):
 
     Notes
     -----
-    Derived in :ref:`ch-trees-ensembles`: OK3 eq. 15 to 18. For the linear kernel and one
-    ``random_state``, tree for tree the same as scikit-learn's
+    Derived in :ref:`ch-trees-ensembles`: OK3 eq. 15 to 18. For the linear kernel and
+    one ``random_state``, tree for tree the same as scikit-learn's
     ``RandomForestRegressor(max_features=1.0)``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from okbook.trees import OutputKernelBagging
-    >>> images = load_digits().data
+    >>> top, bottom = np.hsplit(load_digits().data, 2)
     >>> model = OutputKernelBagging("rbf", {"sigma": 20.0}, n_estimators=10)
-    >>> model.fit(images[:200, :32], images[:200, 32:]).predict(images[200:203, :32]).shape
+    >>> model.fit(top[:200], bottom[:200]).predict(top[200:203]).shape
     (3, 32)
     """
 
@@ -551,17 +552,17 @@ class OutputKernelRandomForest(_Forest):
 
     Notes
     -----
-    Derived in :ref:`ch-trees-ensembles`: OK3 eq. 15 to 18. For the linear kernel and one
-    ``random_state``, tree for tree the same as scikit-learn's
+    Derived in :ref:`ch-trees-ensembles`: OK3 eq. 15 to 18. For the linear kernel and
+    one ``random_state``, tree for tree the same as scikit-learn's
     ``RandomForestRegressor(max_features="sqrt")``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from okbook.trees import OutputKernelRandomForest
-    >>> images = load_digits().data
+    >>> top, bottom = np.hsplit(load_digits().data, 2)
     >>> model = OutputKernelRandomForest("rbf", {"sigma": 20.0}, n_estimators=10)
-    >>> model.fit(images[:200, :32], images[:200, 32:]).predict(images[200:203, :32]).shape
+    >>> model.fit(top[:200], bottom[:200]).predict(top[200:203]).shape
     (3, 32)
     """
 
@@ -686,17 +687,17 @@ class OutputKernelExtraTrees(_Forest):
 
     Notes
     -----
-    Derived in :ref:`ch-trees-ensembles`: OK3 eq. 15 to 18. For the linear kernel and one
-    ``random_state``, tree for tree the same as scikit-learn's
+    Derived in :ref:`ch-trees-ensembles`: OK3 eq. 15 to 18. For the linear kernel and
+    one ``random_state``, tree for tree the same as scikit-learn's
     ``ExtraTreesRegressor(max_features=1.0)``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from okbook.trees import OutputKernelExtraTrees
-    >>> images = load_digits().data
+    >>> top, bottom = np.hsplit(load_digits().data, 2)
     >>> model = OutputKernelExtraTrees("rbf", {"sigma": 20.0}, n_estimators=10)
-    >>> model.fit(images[:200, :32], images[:200, 32:]).predict(images[200:203, :32]).shape
+    >>> model.fit(top[:200], bottom[:200]).predict(top[200:203]).shape
     (3, 32)
     """
 
