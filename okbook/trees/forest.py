@@ -101,7 +101,7 @@ def bootstrap_counts(seed, n_samples, sample_weight=None):
     Examples
     --------
     >>> bootstrap_counts(0, 5)
-    array([1., 1., 0., 2., 1.])
+    array([1., 0., 0., 3., 1.])
     """
     draw = check_random_state(seed)
     if sample_weight is None:
