@@ -38,7 +38,9 @@ def split_score(K, left, sample_weight=None):
 
     Notes
     -----
-    Derived in :ref:`ch-trees`.
+    With a kernel in the place of the scalar product, the variance of OK3 eq. 9
+    (eq-ok3-9) is that of eq. 11. With the linear kernel it is that of eq. 6 (eq-ok3-6),
+    with one real output of eq. 4 (eq-ok3-4). Derived in :ref:`ch-trees`.
 
     Examples
     --------
