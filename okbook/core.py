@@ -1176,7 +1176,7 @@ def center_gram(K):
     return K - means[:, None] - means[None, :] + means.mean()
 
 
-def normalize_gram(K):
+def normalize_gram(K, *, tol=0.0, return_norms=False):
     """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
     j])``.
 
@@ -1184,11 +1184,19 @@ def normalize_gram(K):
     ----------
     K : ndarray of shape (n, n)
         A Gram matrix.
+    tol : float, default=0.0
+        A point counts as the origin if its squared norm is at most this fraction of the
+        largest.
+    return_norms : bool, default=False
+        Whether to return the norms of the points, too.
 
     Returns
     -------
-    ndarray of shape (n, n)
+    K_unit : ndarray of shape (n, n)
         The cosines; the rows and columns of points at the origin are zero.
+    norms : ndarray of shape (n,)
+        The norms before; infinite for a point at the origin, so that to divide by it
+        gives zero. Only returned if ``return_norms`` is set.
 
     Notes
     -----
@@ -1202,9 +1210,12 @@ def normalize_gram(K):
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    length = np.sqrt(np.maximum(K.diagonal(), 0.0))
-    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-    return K * inverse[:, None] * inverse[None, :]
+    squares = np.maximum(K.diagonal(), 0.0)
+    outside = squares > tol * squares.max(initial=0.0)
+    norms = np.sqrt(np.where(outside, squares, np.inf))
+    inverse = 1.0 / norms
+    K_unit = K * inverse[:, None] * inverse[None, :]
+    return (K_unit, norms) if return_norms else K_unit
 
 # %% ../nbs/00_core.ipynb #099c949d
 def alignment(K1, K2):

@@ -22,16 +22,13 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from ..core import NEARLY, check_gram, first_largest, graph_laplacian, merge_ties
-from .ridge import OutputKernelRidge, ridge_factor
+from .ridge import OutputKernelRidge, check_grid, ridge_factor
 from okbook.rkhs.semi_supervised import (
-    _DEFAULT_GRIDS,
+    DEFAULT_LAM2_GRID,
+    DEFAULT_LAM_GRID,
     SemiSupervisedOutputKernelRidge,
-    SmoothedSpectrum,
-    _check_not_negative,
-    _check_rates,
-    _check_weights,
+    check_edge_weights,
     check_labelled,
-    graph_smoothers,
 )
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #ebc2ba5e
@@ -43,7 +40,7 @@ class _Diffusion:
 
     def factor(self, beta):
         "The points, eq-links-factor."
-        _check_not_negative(beta=beta)
+        check_grid([beta], "beta", include_boundaries="left")
         return self.V * np.exp(-0.5 * beta * self.nu)
 
     def gram(self, beta):
@@ -368,7 +365,7 @@ def _check_network(A):
             "cross-validation use LinkPredictor(graph=A) and y=np.arange(n).)"
         )
     A = check_gram(A, name="The adjacency matrix", psd=False)
-    _check_weights(A)
+    check_edge_weights(A)
     return A
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #ec929362
@@ -810,30 +807,22 @@ class _DeformedSide:
 
     def __init__(self, template, X, betas):
         self.template = clone(template).set_params(output_kernel="precomputed")
-        R, W = self.template._take_inputs(self.template._check_nodes(X))
-        smoothers = graph_smoothers(W, template.smoother, betas)
-        self.spectra = {
-            beta: SmoothedSpectrum(R, M) for beta, M in zip(betas, smoothers)
-        }
+        self.spectra = dict(zip(betas, self.template.spectra(X, betas)))
 
     def at(self, labelled):
         "The same for a set of labelled nodes."
         self.labelled = labelled
-        self.features = {
-            beta: spectrum.features[labelled] for beta, spectrum in self.spectra.items()
-        }
         return self
 
     def gram(self, lam, lam2, beta2):
         "The deformed kernel between the labelled nodes."
-        A = self.features[beta2] * self.spectra[beta2]._half(lam, lam2)
+        A = self.spectra[beta2].deformed_features(lam, lam2, self.labelled)
         return A @ A.T
 
     def fit(self, K, lam, lam2, beta2):
         "The estimator with these parameters, fitted: no decomposition is made again."
         estimator = copy.copy(self.template).set_params(lam=lam, lam2=lam2, beta2=beta2)
-        estimator._take_outputs(K, self.labelled, len(self.spectra[beta2].features))
-        return estimator._finish(self.spectra[beta2], lam, lam2)
+        return estimator.fit_spectrum(self.spectra[beta2], K, self.labelled)
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #4481194e
 class _FromTemplate(_CompletesNetworks, _FitsNetworks):
@@ -876,7 +865,9 @@ class _SearchesLinks(_FromTemplate):
 
     def _grids(self, template):
         "The values to try."
-        grids = _DEFAULT_GRIDS | {
+        grids = {
+            "lam": DEFAULT_LAM_GRID,
+            "lam2": DEFAULT_LAM2_GRID,
             "beta": [0.1, 0.3, 1.0, 3.0],
             "beta2": [getattr(template, "beta2", 1.0)],
         }
@@ -890,9 +881,9 @@ class _SearchesLinks(_FromTemplate):
             grids["lam2"] = [0.0]
         if not _is_transductive(template) or template.smoother == "laplacian":
             grids["beta2"] = grids["beta2"][:1]
-        _check_rates(grids["lam"], grids["lam2"])
-        for beta in grids["beta"]:
-            _check_not_negative(beta=beta)
+        for name, values in grids.items():
+            ends = "neither" if name == "lam" else "left"
+            check_grid(values, f"{name}_grid", include_boundaries=ends)
         return grids
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #12675430

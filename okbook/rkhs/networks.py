@@ -6,6 +6,7 @@
 __all__ = ['em_projection', 'EMKernelCompletion', 'PairwiseKernelSVM', 'LocalModelSVM', 'KernelCCALinks', 'MetricLinks']
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #d34a321a
+import numbers
 import warnings
 
 import numpy as np
@@ -23,8 +24,23 @@ from okbook.rkhs.links import (
     _NumbersNodes,
     _tied,
 )
-from .ridge import _check_positive, _spectrum, ridge_factor
-from .semi_supervised import _check_not_negative
+from .ridge import gram_eigh, ridge_factor
+
+
+def _check_positive(**params):
+    "Refuse parameters that are not positive numbers."
+    for name, value in params.items():
+        if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a positive number: got {value!r}.")
+
+
+def _check_not_negative(**params):
+    "Refuse parameters that are neither zero nor positive numbers."
+    for name, value in params.items():
+        if not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
+            raise ValueError(
+                f"{name} must be a number that is not negative: got {value!r}."
+            )
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #42247c0e
 class _ScoresPairs(InputKernelMixin, _NumbersNodes):
@@ -209,7 +225,7 @@ class _FillsKernel(_CompletesPairs):
         "Eigenvectors as coordinates, the completed kernel as form."
         _check_positive(floor=self.floor, max_iter=self.max_iter, tol=self.tol)
         K = _Diffusion(A).gram(self.beta)
-        s, V = _spectrum(self._fit_inputs(X))
+        s, V = gram_eigh(self._fit_inputs(X))
         scale = s.mean() or 1.0
         s /= scale
         small = s < self.floor
@@ -765,7 +781,7 @@ class _ProjectsNodes(_CompletesPairs):
         "Points, their squares and a one as coordinates."
         _check_positive(n_components=self.n_components, lam=self.lam)
         K, cross = self._labelled_grams(X, labelled)
-        s, Q = _spectrum(center_gram(K))
+        s, Q = gram_eigh(center_gram(K))
         kept = s > 1e-10 * max(s[-1], 1e-300)
         if not kept.any():
             raise ValueError(
@@ -892,7 +908,7 @@ class KernelCCALinks(_ProjectsNodes):
     def _directions(self, s, Q, A):
         "Coefficients of the canonical functions of the inputs."
         _check_positive(lam2=self.lam2)
-        t, P = _spectrum(center_gram(_Diffusion(A).gram(self.beta)))
+        t, P = gram_eigh(center_gram(_Diffusion(A).gram(self.beta)))
         left, right = np.sqrt(s / (s + self.lam)), np.sqrt(t / (t + self.lam2))
         U, self.correlations_, _ = np.linalg.svd(
             left[:, None] * (Q.T @ P) * right, full_matrices=False
