@@ -462,7 +462,7 @@ def test_supervised_is_semi_supervised_without_smoothness():
 
 
 def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monkeypatch):
-    import okbook.rkhs.links as rkhs
+    import okbook.rkhs.semi_supervised as rkhs
 
     made = []
     real = rkhs.SmoothedSpectrum
@@ -673,7 +673,7 @@ def test_bad_labelled_nodes(labelled, message):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (LinkPredictor(beta=-1.0), "beta must be a number that is not negative"),
+        (LinkPredictor(beta=-1.0), "beta.* == -1.0, must be >= 0.0"),
         (LinkPredictor(threshold="recall"), "'f1', 'balanced' or a number"),
         (LinkPredictor(threshold=True), "'f1', 'balanced' or a number"),
         (
@@ -691,7 +691,7 @@ def test_bad_labelled_nodes(labelled, message):
         (LinkPredictorCV(beta_grid=[]), "beta_grid must not be empty"),
         (
             LinkPredictorCV(beta_grid=[-1.0]),
-            "beta must be a number that is not negative",
+            "beta.* == -1.0, must be >= 0.0",
         ),
     ],
 )

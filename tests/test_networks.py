@@ -326,7 +326,7 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (EMKernelCompletion(beta=-1.0), "beta must be a number that is not negative"),
+        (EMKernelCompletion(beta=-1.0), "beta.* == -1.0, must be >= 0.0"),
         (EMKernelCompletion(floor=0.0), "floor must be a positive number"),
         (
             EMKernelCompletion(cv=26),
