@@ -1,6 +1,7 @@
 """Semi-supervised ridge regression against the naive formula (9) of RRSN, and every
 message."""
 
+import copy
 import pickle
 import tracemalloc
 
@@ -22,9 +23,13 @@ from okbook.rkhs import (
     SmoothedSpectrum,
     check_graph,
     check_labelled,
+    extend_factor,
     graph_smoothers,
     kernel_factor,
+    kernel_graph,
     knn_graph,
+    search_penalties,
+    smoothed_cv_losses,
 )
 
 SMOOTHERS = ["laplacian", "diffusion", "diffusion-graph"]
@@ -176,6 +181,58 @@ def test_smoothers_are_checked():
         next(graph_smoothers(1.0 - np.eye(2), "heat"))
     with pytest.raises(ValueError, match="betas == -1.0, must be >= 0.0"):
         next(graph_smoothers(1.0 - np.eye(2), "diffusion", [-1.0]))
+
+
+def test_kernel_graph():
+    K = RBFKernel(sigma=1.0).gram(np.arange(4.0)[:, None])
+    assert_allclose(kernel_graph(K), K - np.eye(4), strict=True)
+    assert K[0, 0] == 1.0  # a copy
+    with pytest.raises(ValueError, match="must not be negative: the least is -1"):
+        kernel_graph(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+
+
+def test_search_takes_the_first_of_equals():
+    rng = np.random.default_rng(0)
+    R, K = rng.normal(size=(12, 3)), np.eye(6)
+    (M,) = graph_smoothers(1.0 - np.eye(12))
+    splits = list(KFold(3).split(K))
+    grids = [1.0, 1.0], [0.1, 0.1], splits
+    losses, best, spectrum = search_penalties(R, [M, M], np.arange(6), K, *grids)
+    assert losses.shape == (2, 2, 2) and best == (0, 0, 0)
+    assert_allclose(losses[1], losses[0], strict=True)
+    one = smoothed_cv_losses(SmoothedSpectrum(R, M), np.arange(6), K, *grids)
+    assert_allclose(losses[0], one, strict=True)
+    better = [100.0 * np.eye(12), np.zeros((12, 12))], np.arange(6), R[:6] @ R[:6].T
+    losses, best, spectrum = search_penalties(R, *better, [1e-3], [1.0], splits)
+    assert best == (1, 0, 0) and losses[best] == losses.min()
+    assert_allclose(spectrum.theta, np.zeros(3), strict=True)
+
+
+def test_fit_spectrum_is_fit():
+    "The decompositions made before, for two draws of the labelled nodes."
+    model, X, Y, labelled = model_and_data(12, smoother="diffusion-graph")
+    betas = [0.1, 1.0]
+    for beta, spectrum in zip(betas, model.spectra(X, betas), strict=True):
+        for known in (labelled, labelled[::-1]):
+            copied = copy.copy(model).set_params(lam=0.3, beta2=beta)
+            copied.fit_spectrum(spectrum, Y, known)
+            fitted = clone(copied).fit(X, Y, known)
+            assert_allclose(
+                copied.transduction_weights_, fitted.transduction_weights_, atol=1e-9
+            )
+            assert_allclose(copied.weights(X + 0.1), fitted.weights(X + 0.1), atol=1e-7)
+    with pytest.raises(ValueError, match="The 'lam' parameter"):
+        copied.set_params(lam=0.0).fit_spectrum(spectrum, Y, labelled)
+
+
+def test_extend_factor():
+    "eq-semi-unseen: the rows of a factor, at nodes that it has and at others."
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(9, 4)), rng.normal(size=(3, 4))
+    R, marks = kernel_factor(X @ X.T)
+    assert_allclose(extend_factor(R[marks], X @ X[marks].T), R, atol=1e-10)
+    rows = extend_factor(R[marks], new @ X[marks].T)
+    assert_allclose(rows @ R.T, new @ X.T, atol=1e-10)
 
 
 def test_knn_graph():
