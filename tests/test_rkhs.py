@@ -226,6 +226,22 @@ def test_leave_one_out_is_stable(width):
     assert_allclose(leave_one_out_losses(K, K_out, lams), slow, rtol=1e-9)
 
 
+def test_distant_ridges_are_apart():
+    """thm-rkhs-near needs groups of at most three decades, also if only two ridges are
+    given."""
+    rng = np.random.default_rng(1)
+    K, K_out = (
+        rbf_kernel(rng.random((150, 2))),
+        rbf_kernel(rng.random((150, 2)), gamma=50.0),
+    )
+    lams = np.array([1e-7, 1e5])
+    s, Q = sla.eigh(K)
+    A, D = Q.T @ K_out @ Q, lams[:, None] / (np.maximum(s, 0) + lams[:, None])
+    slow = [np.einsum("ia,ab,ib->i", Q * d, A, Q * d) / (Q**2 @ d) ** 2 for d in D]
+    assert_allclose(leave_one_out_losses(K, K_out, lams), slow, rtol=1e-9)
+    assert_allclose(leave_one_out_losses(K, K_out, lams[::-1]), slow[::-1], rtol=1e-9)
+
+
 def test_leave_one_out_with_a_great_mean():
     "eq-rkhs-peel: what the outputs have in common costs no digits."
     X, Y = data(n=50)
@@ -299,6 +315,22 @@ def test_gram_matrices_are_enough(cls):
         K, np.arange(len(K))
     )
     assert_allclose(by_index.weights(cross), blind.weights(cross))
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_defaults(cls):
+    """The same in all three: the ridge, and pre-images among all training outputs,
+    also those of zero weight."""
+    X, Y = data()
+    ridge = {"lam_grid": [1e3]} if cls is OutputKernelRidgeCV else {"lam": 1e3}
+    model = cls("precomputed", output_kernel=lambda a, b: a @ b.T, **ridge)
+    query = np.eye(30)[[0]]  # its point is close to the origin, on the way to Y[0]
+    nearest = np.argmin(np.sum(Y**2, axis=1))
+    assert nearest != 0
+    assert_array_equal(model.fit(np.eye(30), Y).predict(query)[0], Y[nearest])
+    if cls is not OutputKernelRidgeCV:
+        small = OutputKernelRidge(lam=1e-3).fit(X, Y)
+        assert_array_equal(cls().fit(X, Y).weights(X), small.weights(X))
 
 
 def test_infinite_dimensional_outputs():
