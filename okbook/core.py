@@ -33,6 +33,7 @@ from sklearn.utils import (
     check_random_state,
     column_or_1d,
 )
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -2222,6 +2223,12 @@ class OutputKernelMixin(_MeasuresLoss):
     array(['a'], dtype='<U1')
     """
 
+    _parameter_constraints = {
+        "output_kernel": [str, callable],
+        "kernel_params": [dict, None],
+        "candidates": [StrOptions({"support", "train"}), "array-like"],
+    }
+
     def loss(self, X, y, sample_weight=None, *, diag=None):
         r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a
         pre-image.
@@ -2301,6 +2308,11 @@ class OutputKernelMixin(_MeasuresLoss):
 class InputKernelMixin:
     """The other end: a kernel on the inputs, from the parameters ``input_kernel``
     and ``input_params``."""
+
+    _parameter_constraints = {
+        "input_kernel": [str, callable, None],
+        "input_params": [dict, None],
+    }
 
     def _x_is_gram(self):
         return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"

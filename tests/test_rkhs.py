@@ -462,7 +462,7 @@ BAD = [
         OutputKernelRidge(candidates="all"),
         X,
         Y,
-        "candidates must be 'support', 'train' or a sequence",
+        "The 'candidates' parameter .* Got 'all'",
     ),
     (
         OutputKernelRidge(),

@@ -165,6 +165,7 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
         "task_gram": ["array-like", None],
     }
@@ -329,6 +330,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     """
 
     _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
         "lam_grid": ["array-like", None],
         "task_gram": ["array-like", None],
     }
@@ -543,6 +545,8 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
+        **OutputKernelMixin._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
     }
@@ -684,6 +688,8 @@ class CovarianceRidgeCV(CovarianceRidge):
     """
 
     _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
+        **OutputKernelMixin._parameter_constraints,
         "lam_grid": ["array-like", None],
         "shrinkage_grid": ["array-like", None],
         "cv": ["cv_object"],
@@ -918,6 +924,8 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
     """
 
     _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
+        **OutputKernelMixin._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "center": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],

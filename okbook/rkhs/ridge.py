@@ -407,7 +407,11 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     array([[1., 0.]])
     """
 
-    _parameter_constraints = {"lam": [Interval(Real, 0, None, closed="neither")]}
+    _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
+        **OutputKernelMixin._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="neither")],
+    }
 
     def __init__(
         self,
@@ -792,7 +796,11 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     0.01
     """
 
-    _parameter_constraints = {"lam_grid": ["array-like", None]}
+    _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
+        **OutputKernelMixin._parameter_constraints,
+        "lam_grid": ["array-like", None],
+    }
 
     def __init__(
         self,

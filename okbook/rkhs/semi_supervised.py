@@ -973,6 +973,8 @@ class SemiSupervisedOutputKernelRidge(
     """
 
     _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
+        **OutputKernelMixin._parameter_constraints,
         **SmoothedRidgeMixin._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
         "lam2": [Interval(Real, 0, None, closed="left")],
@@ -1188,6 +1190,8 @@ class SemiSupervisedOutputKernelRidgeCV(
     """
 
     _parameter_constraints = {
+        **InputKernelMixin._parameter_constraints,
+        **OutputKernelMixin._parameter_constraints,
         **SmoothedRidgeMixin._parameter_constraints,
         "lam_grid": ["array-like", None],
         "lam2_grid": ["array-like", None],
