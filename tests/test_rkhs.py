@@ -513,8 +513,11 @@ def test_messages_of_the_functions():
         ValueError, match=r"plus lam=0.5 times the identity is not positive definite"
     ):
         ridge_factor(-np.eye(2), 0.5)
-    for lam in (0.0, -1.0, np.nan, np.inf, "1", None):
-        with pytest.raises(ValueError, match="The 'lam' parameter of ridge_factor"):
+    for lam in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"lam == {lam}, must be"):
+            ridge_factor(np.eye(2), lam)
+    for lam in ("1", None):
+        with pytest.raises(TypeError, match="lam must be an instance of .*Real"):
             ridge_factor(np.eye(2), lam)
 
 

@@ -34,7 +34,7 @@ from okbook.core import (
     pivoted_cholesky,
     squared_distances,
 )
-from .ridge import check_grid, ridge_factor
+from .ridge import check_grid, check_penalty, ridge_factor
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #d67eb8c8
 def check_edge_weights(W):
@@ -388,13 +388,6 @@ class SmoothedSpectrum:
             )
         self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
 
-    @validate_params(
-        {
-            "lam": [Interval(Real, 0, None, closed="neither")],
-            "lam2": [Interval(Real, 0, None, closed="left")],
-        },
-        prefer_skip_nested_validation=True,
-    )
     def scales(self, lam, lam2):
         r"""Scale the features: :math:`(\lambda_1 + 2\lambda_2\theta_a)^{-1/2}`.
 
@@ -411,6 +404,8 @@ class SmoothedSpectrum:
             One factor for each feature: the square roots of the diagonal in
             ``eq-semi-spectral``.
         """
+        check_penalty(lam, "lam")
+        check_penalty(lam2, "lam2", include_boundaries="left")
         return 1.0 / np.sqrt(lam + 2.0 * lam2 * self.theta)
 
     def deformed_features(self, lam, lam2, nodes=None):
