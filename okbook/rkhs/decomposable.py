@@ -324,7 +324,8 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     >>> import numpy as np
     >>> from okbook.rkhs import MultiTaskRidgeCV
     >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> model = MultiTaskRidgeCV(input_params={"sigma": 0.2}, lam_grid=[0.001, 10.0])
+    >>> width = {"sigma": 0.2}
+    >>> model = MultiTaskRidgeCV(input_params=width, lam_grid=[0.001, 10.0])
     >>> model.fit(X, np.sin(6 * X)).lam_
     0.001
     """
@@ -683,7 +684,8 @@ class CovarianceRidgeCV(CovarianceRidge):
     >>> from okbook.rkhs import CovarianceRidgeCV
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
-    >>> sorted(CovarianceRidgeCV(input_params={"sigma": 0.1}).fit(X, Y).best_params_)
+    >>> model = CovarianceRidgeCV(input_params={"sigma": 0.1})
+    >>> sorted(model.fit(X, Y).best_params_)
     ['lam', 'shrinkage']
     """
 

@@ -80,7 +80,7 @@ def block_gram(kernel, A, B=None):
     return blocks.transpose(0, 2, 1, 3).reshape(n * d, m * d)
 
 # %% ../../nbs/02_rkhs.ipynb #25fce61f
-def times_identity(kernel, n_outputs, kernel_params=None):
+def times_identity(kernel, n_outputs, params=None):
     r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x,
     x')\, I`.
 
@@ -90,7 +90,7 @@ def times_identity(kernel, n_outputs, kernel_params=None):
         Scalar kernel on the inputs, see :func:`okbook.core.check_kernel`.
     n_outputs : int
         Dimension d of the outputs.
-    kernel_params : dict, optional
+    params : dict, optional
         Parameters of the scalar kernel.
 
     Returns
@@ -110,7 +110,7 @@ def times_identity(kernel, n_outputs, kernel_params=None):
     array([[[[6., 0.],
              [0., 6.]]]])
     """
-    scalar = check_kernel(kernel, kernel_params)
+    scalar = check_kernel(kernel, params)
 
     def operator_valued(A, B):
         return scalar.gram(A, B)[:, :, None, None] * np.eye(n_outputs)
@@ -433,7 +433,8 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     >>> from okbook.rkhs import OutputKernelRidge
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
-    >>> model = OutputKernelRidge(input_params={"sigma": 0.1}, output_kernel="rbf")
+    >>> width = {"sigma": 0.1}
+    >>> model = OutputKernelRidge(input_params=width, output_kernel="rbf")
     >>> model.fit(X, Y).predict([[0.0]])
     array([[1., 0.]])
     """
@@ -822,7 +823,8 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     >>> from okbook.rkhs import OutputKernelRidgeCV
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
-    >>> model = OutputKernelRidgeCV(input_params={"sigma": 0.1}, lam_grid=[0.01, 100.0])
+    >>> width = {"sigma": 0.1}
+    >>> model = OutputKernelRidgeCV(input_params=width, lam_grid=[0.01, 100.0])
     >>> model.fit(X, Y).lam_
     0.01
     """
