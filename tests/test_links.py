@@ -34,7 +34,7 @@ from okbook.rkhs import (
     choose_threshold,
     node_pairs,
 )
-from okbook.rkhs import _areas as areas
+from okbook.rkhs.links import _areas as areas
 from okbook.trees import OutputKernelExtraTrees
 
 RBF = {"input_params": {"sigma": 0.3}}
@@ -462,7 +462,7 @@ def test_supervised_is_semi_supervised_without_smoothness():
 
 
 def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monkeypatch):
-    import okbook.rkhs as rkhs
+    import okbook.rkhs.links as rkhs
 
     made = []
     real = rkhs.SmoothedSpectrum
