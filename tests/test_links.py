@@ -32,9 +32,10 @@ from okbook.rkhs import (
     OutputKernelRidge,
     SemiSupervisedOutputKernelRidge,
     choose_threshold,
+    curve_areas,
+    node_folds,
     node_pairs,
 )
-from okbook.rkhs.links import _areas as areas
 from okbook.trees import OutputKernelExtraTrees
 
 RBF = {"input_params": {"sigma": 0.3}}
@@ -137,10 +138,10 @@ def test_kinds_of_pairs_in_the_folds():
         )
         assert_allclose(search.threshold_, model.threshold_, atol=1e-9)
     for model in (LinkPredictor(pairs="two"), LinkPredictorCV(pairs="two")):
-        with pytest.raises(
-            ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'two'"
-        ):
+        with pytest.raises(ValueError, match="'pairs' parameter .* Got 'two'"):
             model.fit(X, A_l, labelled)
+    with pytest.raises(ValueError, match="kind of pairs must be .*: got 'two'"):
+        node_folds(A_l, kind="two")
 
 
 # Nothing is leaked
@@ -222,12 +223,12 @@ def test_areas_are_scikit_learns_with_ties(seed):
     )
     truth[0], truth[1] = True, False
     expected = roc_auc_score(truth, scores), average_precision_score(truth, scores)
-    assert_allclose(areas(truth, scores), expected, atol=1e-12)  # eq-links-areas
+    assert_allclose(curve_areas(truth, scores), expected, atol=1e-12)  # eq-links-areas
 
 
 def test_areas_need_both_classes():
-    assert np.isnan(areas(np.zeros(3, bool), np.arange(3.0))).all()
-    assert np.isnan(areas(np.ones(3, bool), np.arange(3.0))).all()
+    assert np.isnan(curve_areas(np.zeros(3, bool), np.arange(3.0))).all()
+    assert np.isnan(curve_areas(np.ones(3, bool), np.arange(3.0))).all()
 
 
 @pytest.mark.parametrize(
@@ -461,14 +462,19 @@ def test_supervised_is_semi_supervised_without_smoothness():
     assert_allclose(whole.score_pairs(), models[0].score_pairs(), atol=1e-8)
 
 
-def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monkeypatch):
-    import okbook.rkhs.links as rkhs
+def count_decompositions(monkeypatch):
+    "A list that grows by one with every spectrum that is made."
+    from okbook.rkhs import semi_supervised
 
-    made = []
-    real = rkhs.SmoothedSpectrum
+    made, real = [], semi_supervised.SmoothedSpectrum
     monkeypatch.setattr(
-        rkhs, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args)
+        semi_supervised, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args)
     )
+    return made
+
+
+def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monkeypatch):
+    made = count_decompositions(monkeypatch)
     X, A, _ = network()
     draws = [np.random.default_rng(i).permutation(len(X))[:25] for i in range(3)]
     warm = LinkPredictorCV(clone(DIFFUSED), **GRIDS, warm_start=True, random_state=0)
@@ -489,6 +495,23 @@ def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monke
     )
     assert len(made) == kept + 6
     assert "_kept" not in pickle.loads(pickle.dumps(warm)).__dict__
+
+
+def test_warm_start_forgets_when_the_times_of_the_smoother_change(monkeypatch):
+    made = count_decompositions(monkeypatch)
+    X, A, labelled = network()
+    A_l, search = block(A, labelled), {**GRIDS, "warm_start": True, "random_state": 0}
+    model = LinkPredictorCV(clone(DIFFUSED), **search).fit(X, A_l, labelled)
+    assert len(made) == 2
+    for n_made, grid in ((4, [0.5, 4.0]), (6, [4.0, 0.5]), (7, [0.5]), (8, None)):
+        model.set_params(beta2_grid=grid).fit(X, A_l, labelled)
+        assert len(made) == n_made  # None: that of the estimator
+        cold = clone(model).set_params(warm_start=False).fit(X, A_l, labelled)
+        del made[n_made:]
+        assert cold.best_params_ == model.best_params_
+        assert_array_equal(cold.score_pairs(), model.score_pairs())
+    model.set_params(estimator__beta2=4.0).fit(X, A_l, labelled)
+    assert len(made) == 9 and set(model.cv_results_["param_beta2"]) == {4.0}
 
 
 def test_folds_without_a_link_do_not_count():
@@ -558,6 +581,20 @@ def test_grid_search_and_cross_validation_over_node_numbers():
     )
 
 
+def test_the_search_takes_node_numbers_too():
+    X, A, _ = network()
+    model = LinkPredictorCV(SEMI, lam_grid=[0.01, 1.0], lam2_grid=[0.0], random_state=0)
+    train, test = next(iter(KFold(3).split(X)))
+    plain = clone(model).fit(X[train], block(A, train))
+    one, both = plain.score_pairs(X[test], X[train]), plain.score_pairs(X[test])
+    above = np.triu_indices(20, 1)
+    truth = np.r_[A[np.ix_(test, train)].ravel(), block(A, test)[above]]
+    expected = roc_auc_score(truth, np.r_[one.ravel(), both[above]])
+    numbered = model.set_params(graph=A)
+    found = cross_val_score(numbered, X, np.arange(60), cv=[(train, test)])
+    assert_allclose(found, [expected], atol=1e-9)
+
+
 def test_pipeline_pickle_clone():
     X, A, labelled = network()
     for model in (
@@ -604,8 +641,8 @@ class Grouped:
         group = np.unique(y, return_inverse=True)[1].ravel()
         return np.equal.outer(group, group) - np.eye(len(group))
 
-    def _settle(self, estimator, X, *rest):
-        super()._settle(estimator, X, *rest)
+    def _set_embedding(self, estimator, X, factor):
+        super()._set_embedding(estimator, X, factor)
         self.seen_ = X
 
     def predict(self, X):
@@ -673,26 +710,28 @@ def test_bad_labelled_nodes(labelled, message):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (LinkPredictor(beta=-1.0), "beta must be a number that is not negative"),
-        (LinkPredictor(threshold="recall"), "'f1', 'balanced' or a number"),
-        (LinkPredictor(threshold=True), "'f1', 'balanced' or a number"),
+        (LinkPredictor(beta=-1.0), r"'beta' .* float in the range \[0.0, inf\)"),
+        (LinkPredictor(beta=np.nan), "'beta' .* Got nan"),
+        (LinkPredictor(beta=np.inf), "'beta' .* Got inf"),
+        (LinkPredictor(threshold="recall"), "'threshold' .* Got 'recall'"),
+        (LinkPredictor(threshold=np.nan), "'threshold' .* Got nan"),
+        (LinkPredictor(threshold=-np.inf), "'threshold' .* Got -inf"),
         (
             LinkPredictor(cv=26),
             "cv must be from 2 to the number of labelled nodes, n_samples=25",
         ),
-        (LinkPredictor(cv=1), "cv must be from 2"),
-        (
-            LinkPredictorCV(OutputKernelExtraTrees()),
-            "estimator must be a SemiSupervised",
-        ),
-        (LinkPredictorCV(criterion="f1"), "criterion must be 'roc_auc' or 'pr_auc'"),
-        (LinkPredictorCV(lam_grid=[0.0]), "lam"),
-        (LinkPredictorCV(lam2_grid=[-1.0]), "lam2"),
-        (LinkPredictorCV(beta_grid=[]), "beta_grid must not be empty"),
-        (
-            LinkPredictorCV(beta_grid=[-1.0]),
-            "beta must be a number that is not negative",
-        ),
+        (LinkPredictor(cv=1), r"'cv' .* int in the range \[2, inf\)"),
+        (LinkPredictor(RBFKernel()), "'estimator' .* 'fit' and 'weights'"),
+        (LinkPredictorCV(OutputKernelExtraTrees()), "'estimator' .*SemiSup"),
+        (LinkPredictorCV(criterion="f1"), "'criterion' .* Got 'f1'"),
+        (LinkPredictorCV(threshold=np.inf), "'threshold' .* Got inf"),
+        (LinkPredictorCV(warm_start="yes"), "'warm_start' .* Got 'yes'"),
+        (LinkPredictorCV(lam_grid=[0.0]), "lam_grid"),
+        (LinkPredictorCV(lam_grid=[1.0, np.nan]), "lam_grid"),
+        (LinkPredictorCV(lam2_grid=[-1.0]), "lam2_grid"),
+        (LinkPredictorCV(beta_grid=[]), "beta_grid"),
+        (LinkPredictorCV(beta_grid=[-1.0]), "beta_grid"),
+        (LinkPredictorCV(beta2_grid=[np.inf]), "beta2_grid"),
     ],
 )
 def test_bad_parameters(model, message):

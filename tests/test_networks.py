@@ -203,7 +203,7 @@ def test_em_does_not_depend_on_the_basis_of_a_null_space():
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_machines_with_balanced_prices(class_weight):
+def test_machines_with_balanced_classes(class_weight):
     X, A, _ = network(n=16)
     K, (i, j) = RBFKernel(sigma=0.3).gram(X), np.triu_indices(16, 1)
     model = PairwiseKernelSVM(
@@ -326,23 +326,23 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (EMKernelCompletion(beta=-1.0), "beta must be a number that is not negative"),
-        (EMKernelCompletion(floor=0.0), "floor must be a positive number"),
+        (EMKernelCompletion(beta=-1.0), r"'beta' .* float in the range \[0.0, inf\)"),
+        (EMKernelCompletion(floor=0.0), r"'floor' .* float in the range \(0.0, inf\)"),
+        (EMKernelCompletion(tol=np.nan), "'tol' .* Got nan"),
+        (EMKernelCompletion(max_iter=0), "'max_iter' .* Got 0"),
         (
             EMKernelCompletion(cv=26),
             "cv must be from 2 to the number of labelled nodes",
         ),
-        (PairwiseKernelSVM(C=-1.0), "C must be a positive number"),
-        (PairwiseKernelSVM(bias=np.inf), "bias must be a number that is not negative"),
-        (
-            PairwiseKernelSVM(class_weight="even"),
-            "class_weight must be None or 'balanced'",
-        ),
-        (LocalModelSVM(lam=0.0), "lam must be a positive number"),
-        (LocalModelSVM(threshold="recall"), "'f1', 'balanced' or a number"),
-        (KernelCCALinks(n_components=0), "n_components must be a positive number"),
-        (KernelCCALinks(lam2=0.0), "lam2 must be a positive number"),
-        (MetricLinks(lam=0.0), "lam must be a positive number"),
+        (PairwiseKernelSVM(C=-1.0), "'C' .* Got -1.0"),
+        (PairwiseKernelSVM(bias=np.inf), "'bias' .* Got inf"),
+        (PairwiseKernelSVM(class_weight="even"), "'class_weight' .* Got 'even'"),
+        (LocalModelSVM(lam=0.0), "'lam' .* Got 0.0"),
+        (LocalModelSVM(threshold="recall"), "'threshold' .* Got 'recall'"),
+        (LocalModelSVM(threshold=np.inf), "'threshold' .* Got inf"),
+        (KernelCCALinks(n_components=0), "'n_components' .* Got 0"),
+        (KernelCCALinks(lam2=0.0), "'lam2' .* Got 0.0"),
+        (MetricLinks(lam=np.nan), "'lam' .* Got nan"),
     ],
 )
 def test_bad_parameters(model, message):

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['block_gram', 'times_identity', 'RKHSFunction', 'ridge_factor', 'operator_ridge', 'OutputKernelRidge', 'ridge_path',
-           'leave_one_out_losses', 'OutputKernelRidgeCV', 'output_directions', 'KernelDependencyEstimation']
+           'leave_one_out_losses', 'OutputKernelRidgeCV', 'output_directions', 'KernelDependencyEstimation',
+           'gram_eigh', 'check_grid']
 
 # %% ../../nbs/02_rkhs.ipynb #0a95f111
 import numbers
@@ -864,3 +865,19 @@ class KernelDependencyEstimation(OutputKernelRidge):
         return (
             W - W.mean(axis=1, keepdims=True) + 1.0 / W.shape[1] if self.center else W
         )
+
+# %% ../../nbs/02_rkhs.ipynb #5a1e0001
+def gram_eigh(K):
+    "Interim."
+    return _spectrum(K)
+
+
+def check_grid(values, name, min_val=0.0, include_boundaries="neither"):
+    "Interim."
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"{name} must not be empty.")
+    low = values < min_val if include_boundaries == "left" else values <= min_val
+    if low.any() or not np.isfinite(values).all():
+        raise ValueError(f"{name}: {values}")
+    return values
