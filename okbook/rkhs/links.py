@@ -174,9 +174,11 @@ def curve_areas(truth, scores):
 
     Returns
     -------
-    roc, pr : float
-        The area under the ROC curve, joined by straight lines, and that under the
-        precision-recall curve, by steps. NaN if all pairs are links, or none is.
+    roc : float
+        The area under the ROC curve, joined by straight lines; NaN if all pairs are
+        links, or none is.
+    pr : float
+        The area under the precision-recall curve, by steps; NaN likewise.
 
     See Also
     --------
@@ -515,6 +517,16 @@ class LinkMixin:
            [1, 0, 0],
            [0, 0, 0]])
     """
+
+    _parameter_constraints = {
+        "threshold": [
+            StrOptions({"f1", "balanced"}),
+            Interval(Real, None, None, closed="neither"),
+        ],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("split")],
+        "graph": ["array-like", "sparse matrix", None],
+        "random_state": ["random_state"],
+    }
 
     def _check_network(self, X, y, labelled):
         """Checked inputs, adjacency of the labelled nodes, and their numbers; a
@@ -886,16 +898,10 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
+        **LinkMixin._parameter_constraints,
         "estimator": [HasMethods(["fit", "weights"]), None],
         "beta": [Interval(Real, 0, None, closed="left")],
-        "threshold": [
-            StrOptions({"f1", "balanced"}),
-            Interval(Real, None, None, closed="neither"),
-        ],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("split")],
         "pairs": [StrOptions({"any", "one", "both"})],
-        "graph": ["array-like", "sparse matrix", None],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -1162,18 +1168,15 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
+        **LinkMixin._parameter_constraints,
         "estimator": [SemiSupervisedOutputKernelRidge, OutputKernelRidge, None],
         "lam_grid": ["array-like", None],
         "lam2_grid": ["array-like", None],
         "beta_grid": ["array-like", None],
         "beta2_grid": ["array-like", None],
         "criterion": [StrOptions({"roc_auc", "pr_auc"})],
-        "threshold": LinkPredictor._parameter_constraints["threshold"],
-        "cv": LinkPredictor._parameter_constraints["cv"],
-        "pairs": LinkPredictor._parameter_constraints["pairs"],
-        "graph": LinkPredictor._parameter_constraints["graph"],
+        "pairs": [StrOptions({"any", "one", "both"})],
         "warm_start": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def __init__(

@@ -32,15 +32,9 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
+        **LinkMixin._parameter_constraints,
         "input_kernel": [str, callable, HasMethods("gram"), None],
         "input_params": [dict, None],
-        "threshold": [
-            StrOptions({"f1", "balanced"}),
-            Interval(Real, None, None, closed="neither"),
-        ],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("split")],
-        "graph": ["array-like", "sparse matrix", None],
-        "random_state": ["random_state"],
     }
 
     def fit(self, X, y, labelled=None):
