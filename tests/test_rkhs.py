@@ -24,11 +24,16 @@ from okbook.rkhs import (
     OutputKernelRidgeCV,
     RKHSFunction,
     block_gram,
+    check_grid,
+    default_lam_grid,
+    gram_eigh,
     leave_one_out_losses,
     operator_ridge,
     output_directions,
+    project_weights,
     ridge_factor,
     ridge_path,
+    ridge_weights,
     times_identity,
 )
 
@@ -355,40 +360,46 @@ def test_weston_whole_is_cortes(center):
 
 X, Y = data()
 BAD = [
-    (OutputKernelRidge(lam=0.0), X, Y, "lam must be a positive number: got 0.0"),
-    (OutputKernelRidge(lam=-1), X, Y, "lam must be a positive number: got -1"),
-    (OutputKernelRidge(lam="1"), X, Y, "lam must be a positive number: got '1'"),
-    (OutputKernelRidge(lam=np.nan), X, Y, "lam must be a positive number: got nan"),
-    (OutputKernelRidge(lam=np.inf), X, Y, "lam must be a positive number: got inf"),
+    (OutputKernelRidge(lam=0.0), X, Y, "The 'lam' parameter .* Got 0.0"),
+    (OutputKernelRidge(lam=-1), X, Y, "The 'lam' parameter .* Got -1"),
+    (OutputKernelRidge(lam="1"), X, Y, "The 'lam' parameter .* Got '1'"),
+    (OutputKernelRidge(lam=np.nan), X, Y, "The 'lam' parameter .* Got nan"),
+    (OutputKernelRidge(lam=np.inf), X, Y, "The 'lam' parameter .* Got inf"),
     (
         KernelDependencyEstimation(n_components=0),
         X,
         Y,
-        "n_components must be None or a positive integer: got 0",
+        "The 'n_components' parameter .* Got 0",
     ),
     (
         KernelDependencyEstimation(n_components=1.5),
         X,
         Y,
-        "n_components must be None or a positive integer: got 1.5",
+        "The 'n_components' parameter .* Got 1.5",
+    ),
+    (
+        KernelDependencyEstimation(center=None),
+        X,
+        Y,
+        "The 'center' parameter .* Got None",
     ),
     (
         OutputKernelRidgeCV(lam_grid=[]),
         X,
         Y,
-        "lam_grid must be a vector of positive numbers",
+        "lam_grid must be a sequence of numbers: got \\[\\]",
     ),
     (
         OutputKernelRidgeCV(lam_grid=[1.0, 0.0]),
         X,
         Y,
-        "lam_grid must be a vector of positive numbers",
+        "lam_grid == 0.0, must be > 0.0",
     ),
     (
         OutputKernelRidgeCV(lam_grid=0.1),
         X,
         Y,
-        "lam_grid must be a vector of positive numbers",
+        "The 'lam_grid' parameter .* Got 0.1",
     ),
     (
         OutputKernelRidge("precomputed"),
@@ -470,3 +481,75 @@ def test_messages_of_the_functions():
         ValueError, match=r"plus lam=0.5 times the identity is not positive definite"
     ):
         ridge_factor(-np.eye(2), 0.5)
+    for lam in (0.0, -1.0, np.nan, np.inf, "1", None):
+        with pytest.raises(ValueError, match="The 'lam' parameter of ridge_factor"):
+            ridge_factor(np.eye(2), lam)
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ([], "lam_grid must be a sequence of numbers"),
+        (1.0, "lam_grid must be a sequence of numbers: got 1.0"),
+        ([[1.0]], "lam_grid must be a sequence of numbers"),
+        (["1"], "lam_grid must be a sequence of numbers"),
+        ([1.0, np.nan], "lam_grid contains NaN or infinity"),
+        ([1.0, np.inf], "lam_grid contains NaN or infinity"),
+        ([1.0, 0.0], "lam_grid == 0.0, must be > 0.0"),
+        ([1, -2], "lam_grid == -2, must be > 0.0"),
+    ],
+)
+def test_grids_are_checked(values, message):
+    with pytest.raises(ValueError, match=message):
+        check_grid(values, "lam_grid")
+    with pytest.raises(ValueError, match=message):
+        leave_one_out_losses(np.eye(3), np.eye(3), values)
+
+
+def test_bounds_of_grids():
+    assert check_grid([0, 1], "x", include_boundaries="left").dtype == np.float64
+    assert_array_equal(
+        check_grid((0.0, 1.0), "x", max_val=1.0, include_boundaries="both"), [0.0, 1.0]
+    )
+    with pytest.raises(ValueError, match="x == 1.5, must be <= 1.0"):
+        check_grid([0.5, 1.5], "x", max_val=1.0, include_boundaries="both")
+    with pytest.raises(ValueError, match="x == -0.1, must be >= 0.0"):
+        check_grid([-0.1], "x", include_boundaries="left")
+
+
+def test_default_ridges():
+    K = np.diag([1.0, 3.0])
+    assert_allclose(default_lam_grid(K), 2.0 * np.logspace(-6, 3, 50), strict=True)
+    assert_allclose(default_lam_grid(np.zeros((2, 2)), 2), [1e-6, 1e3], strict=True)
+
+
+def test_gram_eigh_has_no_negative_eigenvalue():
+    X, _ = data()
+    K = X @ X.T  # rank 2
+    values, vectors = gram_eigh(K)
+    assert values.min() == 0.0
+    assert_allclose((vectors * values) @ vectors.T, K, atol=1e-12)
+
+
+def test_weights_of_ridge_regression():
+    "thm-rrsn-3: by an inverse, at queries."
+    X, _ = data()
+    K, cross = rbf_kernel(X, gamma=0.5), rbf_kernel(X[:7] + 1, X, gamma=0.5)
+    W = ridge_weights(ridge_factor(K, 0.2), cross)
+    assert_allclose(W, cross @ np.linalg.inv(K + 0.2 * np.eye(30)), atol=1e-12)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_projected_weights(center):
+    "eq-rkhs-weston, step by step with vectors."
+    X, Y = data()
+    mean = Y.mean(axis=0) if center else 0.0
+    U, values = output_directions(Y @ Y.T, 2, center)
+    axes = (Y - mean).T @ U / np.sqrt(values)  # the principal directions themselves
+    W = np.random.default_rng(0).normal(size=(5, 30))
+    point = mean + W @ ((Y - mean) @ axes) @ axes.T
+    projected = project_weights(W, U, center)
+    assert_allclose(projected @ Y, point, atol=1e-10)
+    if center:
+        assert_allclose(projected.sum(axis=1), np.ones(5))
+    assert_array_equal(project_weights(W), W)
