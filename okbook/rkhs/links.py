@@ -264,8 +264,7 @@ def choose_threshold(truth, scores, rule="f1"):
     if truth.ndim != 1 or truth.shape != scores.shape or rule not in ("f1", "balanced"):
         raise ValueError(
             "choose_threshold wants two vectors of one length and the rule 'f1' or "
-            "'balanced': got shapes "
-            f"{truth.shape} and {scores.shape}, and {rule!r}."
+            f"'balanced': got shapes {truth.shape} and {scores.shape}, and {rule!r}."
         )
     scores = merge_ties(scores)
     order = np.argsort(-scores, kind="stable")
@@ -350,22 +349,6 @@ class NodeFold:
         if self._kind == "any":
             return np.concatenate([one, both])
         return one if self._kind == "one" else both
-
-    def gram(self, beta):
-        """Diffusion kernel of the nodes kept, in the network that is left.
-
-        Parameters
-        ----------
-        beta : float
-            Time of diffusion.
-
-        Returns
-        -------
-        ndarray of shape (n_kept, n_kept)
-            The kernel ``eq-links-diffusion``.
-        """
-        factor = diffusion_factor(self.nu, self.V, beta)
-        return factor @ factor.T
 
     def coordinates(self, G):
         """Predict all nodes by ridge regression on those kept, with penalty one.
@@ -483,10 +466,6 @@ class LinkMixin:
     - ``_set_threshold(folds, scores)``, which chooses the threshold on the pairs of
       some folds (:func:`node_folds`); without folds, the threshold must be a number.
 
-    See Also
-    --------
-    LinkPredictor : The estimator of this chapter.
-
     Notes
     -----
     Derived in the chapter :ref:`ch-rkhs-links`.
@@ -502,12 +481,10 @@ class LinkMixin:
     >>> class NearbyLinks(LinkMixin, BaseEstimator):
     ...     def __init__(self, threshold=-1.0, graph=None):
     ...         self.threshold, self.graph = threshold, graph
-    ...
     ...     def fit(self, X, y, labelled=None):
     ...         self.X_ = self._check_network(X, y, labelled)[0]
     ...         self._set_threshold([], [])
     ...         return self
-    ...
     ...     def score_pairs(self, X1=None, X2=None):
     ...         A, B = (self.X_ if X is None else X for X in (X1, X2))
     ...         return -cdist(A, A if X2 is None else B)
@@ -631,12 +608,10 @@ class LinkMixin:
                 f"y must be the adjacency matrix of the {len(S)} nodes: got shape "
                 f"{A.shape}."
             )
-        if mask is None:
-            mask = (
-                node_pairs(len(S), self.labelled_)
-                if X is None
-                else np.ones(S.shape, dtype=bool)
-            )
+        if mask is None and X is None:
+            mask = node_pairs(len(S), self.labelled_)
+        elif mask is None:
+            mask = np.ones(S.shape, dtype=bool)
         if (mask := np.asarray(mask)).shape != S.shape or (mask != mask.T).any():
             raise ValueError(
                 f"mask must be symmetric and have the shape {S.shape}: got shape "
@@ -731,9 +706,8 @@ class _NodeEmbeddingMixin(LinkMixin):
     def _set_embedding(self, estimator, X, factor):
         "Keep the fitted estimator, and the points that it predicts at all nodes."
         self.estimator_, self.factor_ = estimator, factor
-        self.node_embedding_ = np.asarray(
-            _node_weights(estimator, X, self.labelled_) @ factor
-        )
+        W = _node_weights(estimator, X, self.labelled_)
+        self.node_embedding_ = np.asarray(W @ factor)
 
     def embed(self, X=None):
         r"""Predict nodes as points: the coordinates of :math:`\hat h(o)` in the feature
@@ -758,10 +732,8 @@ class _NodeEmbeddingMixin(LinkMixin):
         if X is None:
             return self.node_embedding_
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(
-            self.estimator_.weights(_inputs_for(self.estimator_, X, self.labelled_))
-            @ self.factor_
-        )
+        inputs = _inputs_for(self.estimator_, X, self.labelled_)
+        return np.asarray(self.estimator_.weights(inputs) @ self.factor_)
 
     def score_pairs(self, X1=None, X2=None):
         r"""Score pairs of nodes: :math:`\inner{\hat h(o)}{\hat h(o')}`, the predicted
@@ -816,9 +788,8 @@ class _NodeEmbeddingMixin(LinkMixin):
             told_i, told_j = np.nonzero(np.triu(self.adjacency_))
             i = np.concatenate([i[new], self.labelled_[told_i]])
             j = np.concatenate([j[new], self.labelled_[told_j]])
-        links = sp.csr_array(
-            (np.ones(len(i), dtype=bool), (i, j)), shape=(len(E), len(E))
-        )
+        ones = np.ones(len(i), dtype=bool)
+        links = sp.csr_array((ones, (i, j)), shape=(len(E), len(E)))
         return links + links.T
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #d29ff68b
@@ -968,7 +939,8 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         """Scores of the pairs that touch the fold, of a model that has seen nothing
         of its links."""
         kept = labelled[fold.nodes[: fold.n_kept]]
-        fitted = _fit_nodes(estimator, X, fold.gram(self.beta), kept)
+        factor = diffusion_factor(fold.nu, fold.V, self.beta)
+        fitted = _fit_nodes(estimator, X, factor @ factor.T, kept)
         W = _node_weights(fitted, X, kept, labelled[fold.nodes])
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
@@ -1041,9 +1013,8 @@ class _SupervisedInputs:
 
     def __init__(self, template, X, labelled):
         self.template, self.X, self.labelled = template, X, labelled
-        self.K = clone(template)._fit_inputs(
-            _inputs_for(template, X[labelled], labelled)
-        )
+        inputs = _inputs_for(template, X[labelled], labelled)
+        self.K = clone(template)._fit_inputs(inputs)
 
     def gram(self, lam, lam2, beta2):
         "The Gram matrix with which the penalty is one."
@@ -1295,16 +1266,11 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
             return _SupervisedInputs(template, X, labelled)
         if not self.warm_start:
             return _SmoothedInputs(template, X, betas).at(labelled)
-        params = {
-            k: v
-            for k, v in template.get_params().items()
-            if k not in ("lam", "lam2", "beta2", "graph")
-        }
+        varied = ("lam", "lam2", "beta2", "graph")
+        params = {k: v for k, v in template.get_params().items() if k not in varied}
         content = joblib.hash((X, template.graph, betas))
         old, known, inputs = getattr(self, "_kept", (None, None, None))
-        if old != content or any(
-            known[name] is not value for name, value in params.items()
-        ):
+        if old != content or any(known[k] is not v for k, v in params.items()):
             inputs = _SmoothedInputs(template, X, betas)
         self._kept = content, params, inputs
         return inputs.at(labelled)
@@ -1327,8 +1293,4 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         self.best_params_ = settings[best]
 
     def __getstate__(self):
-        return {
-            name: value
-            for name, value in super().__getstate__().items()
-            if name != "_kept"
-        }
+        return {k: v for k, v in super().__getstate__().items() if k != "_kept"}
