@@ -9,7 +9,8 @@ import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import (
     average_precision_score,
     balanced_accuracy_score,
@@ -21,12 +22,13 @@ from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, cross_va
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from toy_network import block, network
 
-from okbook.core import OutputKernelKNN, RBFKernel
+from okbook.core import OutputKernelKNN, RBFKernel, pr_auc, roc_auc
 from okbook.rkhs import (
     KernelDependencyEstimation,
+    LinkMixin,
     LinkPredictor,
     LinkPredictorCV,
     OutputKernelRidge,
@@ -223,7 +225,9 @@ def test_areas_are_scikit_learns_with_ties(seed):
     )
     truth[0], truth[1] = True, False
     expected = roc_auc_score(truth, scores), average_precision_score(truth, scores)
-    assert_allclose(curve_areas(truth, scores), expected, atol=1e-12)  # eq-links-areas
+    found = curve_areas(truth, scores)
+    assert_allclose(found, expected, atol=1e-12)  # eq-links-areas
+    assert_allclose(found, (roc_auc(truth, scores), pr_auc(truth, scores)), atol=1e-12)
 
 
 def test_areas_need_both_classes():
@@ -661,8 +665,51 @@ class GroupedPredictorCV(Grouped, LinkPredictorCV):
     pass
 
 
+class NearbyLinks(LinkMixin, BaseEstimator):
+    "A method of one's own: linked are nodes that are near."
+
+    def __init__(self, threshold=-0.5, graph=None):
+        self.threshold, self.graph = threshold, graph
+
+    def fit(self, X, y, labelled=None):
+        self.seen_ = self._check_network(X, y, labelled)[0]
+        self._set_threshold([], [])
+        return self
+
+    def score_pairs(self, X1=None, X2=None):
+        check_is_fitted(self)
+        X1, X2 = (
+            self.seen_ if X is None else validate_data(self, X, reset=False)
+            for X in (X1, X1 if X2 is None else X2)
+        )
+        return -cdist(X1, X2)
+
+
+class GroupedNearby(Grouped, NearbyLinks):
+    pass
+
+
+def test_a_method_of_ones_own():
+    X, A, labelled = network()
+    model = NearbyLinks().fit(X, block(A, labelled), labelled)
+    near = cdist(X, X) < 0.5
+    assert_array_equal(model.predict(), near & ~np.eye(60, dtype=bool))
+    curves = model.curves(None, A)
+    assert curves.roc_auc > 0.7 and curves.n_pairs == 25 * 35 + 35 * 34 // 2
+    numbered = NearbyLinks(graph=A).fit(X[:40], np.arange(40))
+    one, both = cdist(X[:40], X[40:]), cdist(X[40:], X[40:])
+    above = np.triu_indices(20, 1)
+    truth = np.r_[A[:40, 40:].ravel(), A[40:, 40:][above]]
+    expected = roc_auc_score(truth, -np.r_[one.ravel(), both[above]])
+    assert_allclose(numbered.score(X[40:], np.arange(40, 60)), expected, atol=1e-12)
+
+
 @parametrize_with_checks(
-    [GroupedPredictor(), GroupedPredictorCV(lam_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1])]
+    [
+        GroupedPredictor(),
+        GroupedPredictorCV(lam_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1]),
+        GroupedNearby(),
+    ]
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -20,13 +20,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from toy_network import block
 from toy_network import network as toy_network
 
-from okbook.core import LinearKernel, RBFKernel, diffusion_gram
+from okbook.core import LinearKernel, RBFKernel, center_gram, diffusion_gram
 from okbook.rkhs import (
     EMKernelCompletion,
     KernelCCALinks,
     LocalModelSVM,
     MetricLinks,
     PairwiseKernelSVM,
+    canonical_directions,
+    centred_eigh,
+    completed_form,
+    local_svms,
+    pairwise_svm,
+    short_link_directions,
 )
 
 network = partial(toy_network, n=40)
@@ -199,6 +205,42 @@ def test_em_does_not_depend_on_the_basis_of_a_null_space():
     assert_allclose(one.score_pairs(), two.score_pairs(), atol=1e-8)
 
 
+def test_completed_form_is_the_e_step():
+    rng = np.random.default_rng(0)
+    V, b = np.linalg.qr(rng.normal(size=(7, 7)))[0], rng.uniform(1.0, 2.0, 7)
+    v, G = np.array([5, 0, 2]), rng.normal(size=(3, 3))
+    M, G = (V * b) @ V.T, G + G.T
+    Q = M + M[:, v] @ G @ M[v]  # eq-nets-estep
+    assert_allclose(V @ completed_form(V[v], b, G) @ V.T, Q, atol=1e-12)
+
+
+# Maps
+
+
+def test_directions_solve_their_problems():
+    X, A, _ = network(n=20)
+    K, K_out = RBFKernel(sigma=0.3).gram(X), diffusion_gram(A, 1.0)
+    s, Q = centred_eigh(K)
+    C, C_out = center_gram(K), center_gram(K_out)
+    assert_allclose((Q * s) @ Q.T, C, atol=1e-8)
+    coef, rho = canonical_directions(s, Q, K_out, 0.5, 0.2)
+    norms = coef.T @ (C @ C + 0.5 * C) @ coef
+    assert_allclose(norms, np.eye(len(rho)), atol=1e-8)
+    for k in range(3):  # the best function in the other space for this one
+        gamma = np.linalg.solve(C_out + 0.2 * np.eye(20), C @ coef[:, k])
+        value = coef[:, k] @ C @ C_out @ gamma
+        value /= np.sqrt(gamma @ (C_out @ C_out + 0.2 * C_out) @ gamma)
+        assert_allclose(value, rho[k], atol=1e-8)  # eq-nets-cca
+    coef, quotients = short_link_directions(s, Q, A, 0.5)
+    f, L = C @ coef, np.diag(A.sum(axis=1)) - A
+    assert_allclose(f.T @ f, np.eye(len(quotients)), atol=1e-6)
+    found = f.T @ L @ f + 0.5 * coef.T @ C @ coef
+    assert_allclose(found[:5, :5], np.diag(quotients)[:5, :5], atol=1e-6)
+    assert (np.diff(quotients) >= 0).all()  # thm-nets-metric
+    with pytest.raises(ValueError, match="have the same inputs"):
+        centred_eigh(np.ones((3, 3)))
+
+
 # Machines
 
 
@@ -256,6 +298,12 @@ def test_machines_that_do_not_converge_say_so():
         ConvergenceWarning, match="After 1 visits to all pairs the duality gap"
     ):
         PairwiseKernelSVM(C=100.0, max_iter=1, **RBF).fit(X, A)
+    K = RBFKernel(sigma=0.3).gram(X)
+    with pytest.warns(ConvergenceWarning, match="After 2 visits"):
+        S, primal, dual, n_iter = pairwise_svm(K, A > 0, C=100.0, max_iter=2)
+    assert n_iter == 2 and dual < primal
+    with pytest.warns(ConvergenceWarning, match="After 40000 steps a machine violates"):
+        local_svms(RBFKernel(sigma=3.0).gram(X), A > 0, C=1e9, tol=1e-15)
 
 
 # scikit-learn
