@@ -37,7 +37,9 @@ from okbook.rkhs import (
     curve_areas,
     node_folds,
     node_pairs,
+    round_scores,
 )
+from okbook.rkhs.links import _best_setting
 from okbook.trees import OutputKernelExtraTrees
 
 RBF = {"input_params": {"sigma": 0.3}}
@@ -228,6 +230,15 @@ def test_areas_are_scikit_learns_with_ties(seed):
     found = curve_areas(truth, scores)
     assert_allclose(found, expected, atol=1e-12)  # eq-links-areas
     assert_allclose(found, (roc_auc(truth, scores), pr_auc(truth, scores)), atol=1e-12)
+
+
+def test_rounding_ties_what_is_equal_and_nothing_else():
+    scores = np.array([1.0, 0.3, 0.1 + 0.2, 0.3 + 1e-10, -0.2, -1e-14, 0.0])
+    rounded = round_scores(scores)
+    assert_allclose(rounded, scores, rtol=0.0, atol=2e-11)
+    equal = np.equal.outer(rounded, rounded) & ~np.eye(7, dtype=bool)
+    assert np.argwhere(np.triu(equal)).tolist() == [[1, 2], [5, 6]]
+    assert_array_equal(round_scores(np.zeros(3)), np.zeros(3))
 
 
 def test_areas_need_both_classes():
@@ -516,6 +527,24 @@ def test_warm_start_forgets_when_the_times_of_the_smoother_change(monkeypatch):
         assert_array_equal(cold.score_pairs(), model.score_pairs())
     model.set_params(estimator__beta2=4.0).fit(X, A_l, labelled)
     assert len(made) == 9 and set(model.cv_results_["param_beta2"]) == {4.0}
+    for n_made, graph in ((10, "knn"), (11, A), (12, 2.0 * A), (12, 2.0 * A)):
+        model.set_params(estimator__graph=graph).fit(X, A_l, labelled)
+        assert len(made) == n_made
+
+
+def test_the_best_setting_among_equals():
+    means, nan = np.array([0.9, 0.8, 0.9 * (1 - 1e-13), 0.9 * (1 - 1e-8)]), np.nan
+    assert _best_setting(means, np.array([0.1, 0.9, 0.2, 0.9])) == 2
+    assert _best_setting(means, np.array([0.2, 0.9, 0.2 * (1 + 1e-13), 0.9])) == 0
+    assert _best_setting(np.array([nan, 0.5, 0.5]), np.array([0.9, nan, 0.1])) == 2
+    assert _best_setting(np.full(3, nan), np.full(3, nan)) == 0
+
+
+def test_the_laplacian_has_one_time():
+    X, A, labelled = network()
+    grids = {"lam_grid": [0.1], "lam2_grid": [0.1], "beta2_grid": [0.1, 1.0]}
+    model = LinkPredictorCV(SEMI, **grids).fit(X, block(A, labelled), labelled)
+    assert set(model.cv_results_["param_beta2"]) == {0.1}
 
 
 def test_folds_without_a_link_do_not_count():
@@ -702,6 +731,11 @@ def test_a_method_of_ones_own():
     truth = np.r_[A[:40, 40:].ravel(), A[40:, 40:][above]]
     expected = roc_auc_score(truth, -np.r_[one.ravel(), both[above]])
     assert_allclose(numbered.score(X[40:], np.arange(40, 60)), expected, atol=1e-12)
+    one, both = cdist(X[:30], X[30:]), cdist(X[30:], X[30:])  # ten of them are known
+    above = np.triu_indices(30, 1)
+    truth = np.r_[A[:30, 30:].ravel(), A[30:, 30:][above]]
+    expected = roc_auc_score(truth, -np.r_[one.ravel(), both[above]])
+    assert_allclose(numbered.score(X[30:], np.arange(30, 60)), expected, atol=1e-12)
 
 
 @parametrize_with_checks(

@@ -192,6 +192,18 @@ def test_em_is_a_descent_to_a_stationary_point():
     )  # eq-nets-completion
 
 
+def test_em_shares_one_eigenvalue_among_the_small():
+    X, A, labelled = network()
+    s = np.linalg.eigvalsh(RBFKernel(sigma=0.3).gram(X))
+    floor = float(0.5 * (s[20] + s[21]) / s.mean())
+    model = EMKernelCompletion(floor=floor, max_iter=3, **RBF).fit(
+        X, block(A, labelled), labelled
+    )
+    b = model.eigenvalues_
+    assert (b[:21] == b[0]).all() and len(np.unique(b[20:])) == 20
+    assert model.n_iter_ == 3 and len(model.divergences_) == 4
+
+
 def test_em_does_not_depend_on_the_basis_of_a_null_space():
     X, A, labelled = network()
     K = LinearKernel().gram(X)
@@ -277,6 +289,37 @@ def test_machines_with_balanced_classes(class_weight):
             )  # eq-nets-local
         else:
             assert local.intercept_[a] == -1.0 and not local.coef_[a].any()
+
+
+def test_local_machines_with_no_link_and_with_all():
+    K, A = RBFKernel(sigma=0.3).gram(network(n=5)[0]), np.zeros((5, 5), dtype=bool)
+    A[0, 1:4] = A[1:4, 0] = A[1, 2] = A[2, 1] = True
+    A[0, 4] = A[4, 0] = True
+    coef, intercept = local_svms(K, A)
+    assert intercept[0] == 1.0 and not coef[0].any()
+    A[4] = A[:, 4] = False
+    coef, intercept = local_svms(K, A)
+    assert intercept[4] == -1.0 and not coef[4].any()
+
+
+def test_a_labelled_node_asks_its_own_machine():
+    X, A, labelled = network()
+    model = LocalModelSVM(lam=0.5, **RBF).fit(X, block(A, labelled), labelled)
+    K = RBFKernel(sigma=0.3).gram(X, X[labelled])
+    F = K @ model.coef_.T + model.intercept_
+    W = K @ np.linalg.inv(K[labelled] + 0.5 * np.eye(25))
+    W[labelled] = np.eye(25)
+    expected = 0.5 * (W @ F.T + F @ W.T)
+    assert_allclose(model.score_pairs(), expected, atol=1e-8)  # eq-nets-local
+
+
+def test_functions_have_mean_zero_on_the_labelled_nodes():
+    X, A, labelled = network()
+    for model in MODELS[3:]:
+        model = clone(model).fit(X, block(A, labelled), labelled)
+        assert_allclose(
+            model.node_coordinates_[labelled, :4].mean(axis=0), np.zeros(4), atol=1e-8
+        )
 
 
 def test_pairs_are_never_laid_out():

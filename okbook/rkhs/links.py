@@ -1063,7 +1063,8 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
     ----------
     estimator : SemiSupervisedOutputKernelRidge or OutputKernelRidge, optional
         Where the parameters that are not searched for are set: the input kernel, the
-        graph, the smoother. By default a semi-supervised one.
+        graph, the smoother. By default a semi-supervised one. For another estimator,
+        let scikit-learn search over ``LinkPredictor(estimator, graph=A)``.
     lam_grid : sequence of float, optional
         Ridges to try, positive; by default 1e-4 to 1e2 in seven steps.
     lam2_grid : sequence of float, optional
