@@ -35,7 +35,6 @@ from measure import (
 from okbook.core import RBFKernel
 from okbook.mkl import (
     PairProblem,
-    _Pairs,
     lam_max,
     make_regularizer,
     mkl_path,
@@ -44,6 +43,7 @@ from okbook.mkl import (
     solve_sgd,
     standardize_gram,
 )
+from okbook.mkl.solvers import _Pairs
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr")
 P = 69

@@ -22,7 +22,7 @@ from okbook.mkl import (
     PairProblem,
     Regularizer,
     TwoStageMKL,
-    _Search,
+
     dual_value,
     lam_max,
     make_regularizer,
@@ -33,6 +33,7 @@ from okbook.mkl import (
     solve_sgd,
     standardize_gram,
 )
+from okbook.mkl.solvers import _Search
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
 BLOCKS = [("rbf", [0]), ("rbf", [1]), ("rbf", [2, 3]), "linear"]
