@@ -470,7 +470,7 @@ def test_two_correlated_kernels():
         else:
             assert_allclose(
                 mu[0] - mu[1], (1 - v2) / (2 * (1 - rho))
-            )  # eq-pairs-rivals
+            )  # eq-pairs-separation
 
 
 # Bad input

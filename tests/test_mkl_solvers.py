@@ -26,6 +26,7 @@ from okbook.mkl import (
     Regularizer,
     dual_value,
     lam_max,
+    machines,
     make_regularizer,
     mkl_path,
     secant_search,
@@ -33,7 +34,6 @@ from okbook.mkl import (
     solve_cvxpy,
     solve_newton,
     solve_sgd,
-    solvers,
     standardize_gram,
 )
 
@@ -95,7 +95,7 @@ def test_agrees_with_cvxpy_within_the_certificates(seed, lam):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_gap_is_never_negative_on_the_way(seed):
-    """thm-mklsolve-debts: each point proves a gap that holds; the best of them only
+    """thm-mklsolve-errors: each point proves a gap that holds; the best of them only
     gets better."""
     problem = PairProblem(*stack(seed, n=20, p=6))
     for name in NAMES:
@@ -232,7 +232,7 @@ def test_smoothed_hinge_bounds():
         debt = np.maximum(u, 0.0) - share * u
         assert (debt >= -1e-12).all() and (
             debt <= delta / 16 + 1e-12
-        ).all()  # thm-mklsolve-debts
+        ).all()  # thm-mklsolve-errors
 
 
 # --- path and stochastic gradient ---
@@ -478,14 +478,14 @@ def test_gap_of_cvxpy_is_not_divided_twice(monkeypatch):
     one that is divided by the objective again."""
     X, y = iris(slice(None, None, 5))
     options = {"max_iter": 3}
-    exact = solvers.solve_cvxpy
+    exact = machines.solve_cvxpy
 
     def stopped_early(problem, term, lam):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return exact(problem, term, lam, **options)
 
-    monkeypatch.setattr(solvers, "solve_cvxpy", stopped_early)
+    monkeypatch.setattr(machines, "solve_cvxpy", stopped_early)
     model = KernelCombiner(BLOCKS, "l2", 1.0, solver="cvxpy").fit(X, y)
     problem, term = model._pair_problem(X, y, None)
     found = stopped_early(problem, term, 1.0)

@@ -1,16 +1,19 @@
 """Combinations of kernels, learnt in two stages.
 
 ``pairs`` has the problem on pairs of examples, its regularisers and its dual,
-``solvers`` the solvers with a certificate and the transformer, and ``machines`` the
-support vector machines on a combined kernel.
+``solvers`` the solvers with a certificate, and ``machines`` the transformer that
+combines kernels and the support vector machines on a combined kernel.
 """
 
 from .machines import (
     AlignmentMKL,
     BestKernel,
+    KernelCombiner,
+    StandardizedKernelsMixin,
     TwoStageMKL,
     UniformMKL,
     alignment_weights,
+    combine_grams,
     sum_to_one,
 )
 from .pairs import (
@@ -34,11 +37,8 @@ from .pairs import (
     standardize_gram,
 )
 from .solvers import (
-    KernelCombiner,
     SmoothedLoss,
     SmoothedPoint,
-    StandardizedKernelsMixin,
-    combine_grams,
     evaluate_many,
     mkl_path,
     newton_step,

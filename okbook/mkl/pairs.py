@@ -574,7 +574,7 @@ class PairProblem:
         )
 
     def adjoint(self, a):
-        r"""The adjoint of the margins, :math:`v = \sum_q a_q t_q z_q` (eq-pairs-pull).
+        r"""Adjoint of the margins, :math:`v = \sum_q a_q t_q z_q` (eq-pairs-adjoint).
 
         Parameters
         ----------
