@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,18 +25,24 @@ from okbook.mkl import (
     KernelCombiner,
     PairProblem,
     Regularizer,
+    SmoothedLoss,
     dual_value,
+    evaluate_many,
     lam_max,
     machines,
     make_regularizer,
     mkl_path,
+    newton_step,
+    next_width,
     secant_search,
+    smoothed_hessian,
     smoothed_hinge,
     solve_cvxpy,
     solve_newton,
     solve_sgd,
     standardize_gram,
 )
+from okbook.mkl.solvers import _ShiftedLoss
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
 BLOCKS = [("rbf", [0]), ("rbf", [1]), ("rbf", [2, 3]), "linear"]
@@ -233,6 +240,118 @@ def test_smoothed_hinge_bounds():
         assert (debt >= -1e-12).all() and (
             debt <= delta / 16 + 1e-12
         ).all()  # thm-mklsolve-errors
+
+
+def test_pass_by_brute_force():
+    """eq-mklsolve-smooth, eq-mklsolve-errors and eq-pairs-adjoint for one point, and
+    for many in one pass, in plain numpy."""
+    problem = PairProblem(*stack(6, n=20, p=4), pair_weight="balanced", n_jobs=2)
+    loss = SmoothedLoss.of_problem(problem)
+    Z, t, w = (part.astype(float) for part in (problem.Z, problem.t, problem.w))
+    mus = np.random.default_rng(0).random((5, 4)) * 0.5
+    deltas = np.array([0.01, 0.1, 0.5, 1.0, 4.0])
+    many = evaluate_many(loss, mus, deltas)
+    assert loss.passes == 5.0
+    for mu, delta, together in zip(mus, deltas, many):
+        one = loss.evaluate(mu, delta)
+        u = 1.0 - t * (Z @ mu)
+        smooth, share = smoothed_hinge(1.0 - u, delta)
+        expected = {
+            "loss": w @ np.maximum(u, 0.0),
+            "smooth": w @ smooth,
+            "total": w @ share,
+            "smoothing_error": w @ (np.maximum(u, 0.0) - share * u),
+            "adjoint": Z.T @ (w * share * t),
+        }
+        for name, value in expected.items():
+            for point in (one, together):
+                assert_allclose(getattr(point, name), value, rtol=1e-6, atol=1e-9)
+        assert_allclose(one.margins, 1.0 - u, atol=1e-6)
+        assert together.margins is None and together.delta == delta
+        inside = np.abs(u) < delta / 2
+        hessian = (Z[inside].T * w[inside]) @ Z[inside] / delta
+        assert_allclose(loss.hessian(one), hessian, rtol=1e-5, atol=1e-9)
+    assert loss.passes == 10.0
+
+
+def test_hessian_of_a_sample_has_the_weight_of_all():
+    """eq-mklsolve-hessian: of many pairs in the zone some, evenly spread, stand for
+    all."""
+    rng = np.random.default_rng(0)
+    Z, w = rng.normal(size=(40_000, 2)), rng.random(40_000)
+    margins = np.full(40_000, 1.0)
+    few, exact = (smoothed_hessian(Z, w, margins, 0.5, n) for n in (2**13, 40_000))
+    assert_allclose(exact, (Z.T * w) @ Z / 0.5)
+    assert 0 < np.abs(few - exact).max() < 0.05 * exact.max()
+    ones = smoothed_hessian(np.ones((40_000, 1)), w, margins, 0.5)
+    assert_allclose(ones, w.sum() / 0.5)
+    assert not smoothed_hessian(Z, w, margins + 0.3, 0.5).any()  # nobody is inside
+
+
+def test_shifted_sample_is_the_whole_at_its_origin():
+    "eq-mklsolve-shift: value and gradient there, and a linear function elsewhere."
+    problem = many()
+    loss, sample = (
+        SmoothedLoss.of_problem(problem),
+        SmoothedLoss.of_problem(problem, 16),
+    )
+    origin, mu, delta = np.full(5, 0.1), np.full(5, 0.3), 0.5
+    full, few = loss.evaluate(origin, delta), sample.evaluate(origin, delta)
+    shifted = _ShiftedLoss(sample, full)
+    here, there = shifted.evaluate(origin, delta), shifted.evaluate(mu, delta)
+    for name in ("loss", "smooth", "total", "adjoint"):
+        for point in (here, shifted.start):
+            assert_allclose(getattr(point, name), getattr(full, name), rtol=1e-12)
+    elsewhere = sample.evaluate(mu, delta)
+    slope = (full.adjoint - few.adjoint) @ (mu - origin)
+    for name in ("loss", "smooth"):
+        level = getattr(full, name) - getattr(few, name)
+        expected = getattr(elsewhere, name) + level - slope
+        assert_allclose(getattr(there, name), expected, rtol=1e-12)
+    half = shifted.evaluate(0.5 * (origin + mu), delta)
+    value, descent = shifted.between(here, there, 0.5, delta)
+    assert_allclose(value, half.smooth, rtol=1e-12)
+    assert_allclose(descent, half.adjoint @ (mu - origin), rtol=1e-12)
+
+
+def test_next_width():
+    "eq-mklsolve-width, and its three limits."
+    width = partial(next_width, objective=0.5, tol=1e-2)
+    assert_allclose(width(1.0, 6e-3, 7e-3), np.sqrt(0.3 * 1e-2 * 0.5 / 6e-3))
+    assert width(1.0, 1e-3, 0.01001) == 1.0  # too early
+    assert width(1.0, 1.0, 1.0) == 0.2
+    assert width(2.0, 1e-9, 1e-9) == 2.0
+
+
+def test_newton_step_is_optimal_for_its_model():
+    "eq-mklsolve-newton: the conditions of the quadratic model over weights >= 0."
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        B = rng.normal(size=(6, 5))
+        H, mu = B.T @ B, rng.random(5) * (rng.random(5) < 0.7)
+        adjoint, threshold = rng.normal(size=5), rng.random(5)
+        after = newton_step(H, mu, adjoint, threshold)
+        slope = H @ (after - mu) + threshold - adjoint
+        assert after.min() >= 0 and slope.min() > -1e-8 and abs(slope @ after) < 1e-8
+
+
+def test_secants_and_bisections():
+    "A convex function whose slope changes its sign where it is told."
+    for root in (1e-4, 0.2, 0.77, 0.999):
+        for power in (1, 3, 9):
+            found = secant_search(lambda x: np.sign(x - root) * abs(x - root) ** power)
+            assert found <= root
+            assert (root - found) ** power <= 0.01 * root**power
+
+
+def test_silent_by_default(capsys):
+    problem = PairProblem(*stack(2, n=30, p=6))
+    term = term_of(problem, "l1")
+    solve_newton(problem, term, 1e-3)
+    mkl_path(problem, term, [0.1, 0.01])
+    assert not capsys.readouterr().out
+    mkl_path(problem, term, [0.1, 0.01], verbose=1)
+    assert "relative gap" in capsys.readouterr().out
 
 
 # --- path and stochastic gradient ---

@@ -1128,7 +1128,9 @@ class TwoStageMKL(_KernelMachine):
     For lam of :func:`lam_max` and more all weights are zero: the machine then sees a
     kernel that is zero and answers with one class; a warning says so. In a
     fold, a class with one member has no pair of its own, and its member is left out of
-    the first stage. Derived in the chapter :ref:`ch-mkl-machines`.
+    the first stage. The source compares methods by two scores: ``scoring="f1_macro"``
+    is eq-mkl-4, and :func:`okbook.core.mean_mcc` is eq-mkl-3. Derived in the chapter
+    :ref:`ch-mkl-machines`.
 
     Examples
     --------

@@ -1087,7 +1087,7 @@ def _solve_in_rounds(newton, sample, states):
                 )
             )
 
-# %% ../../nbs/04_mkl_1_solvers.ipynb #6b91321e
+# %% ../../nbs/04_mkl_1_solvers.ipynb #c59d6b20
 def positive_grid(values, name):
     """Check one or several values of a parameter that must be positive.
 
@@ -1125,7 +1125,7 @@ def positive_grid(values, name):
         check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
     return grid.tolist()
 
-
+# %% ../../nbs/04_mkl_1_solvers.ipynb #6b91321e
 @validate_params(
     {"lams": ["array-like"], **_NEWTON_PARAMS}, prefer_skip_nested_validation=True
 )
