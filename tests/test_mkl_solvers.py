@@ -462,6 +462,14 @@ def test_stochastic_gradient_step_by_step():
         assert_allclose(found.n_passes, 100 / problem.n_pairs)
 
 
+def test_stochastic_gradient_stops_at_zero_weights():
+    """Components of the gradient that push a zero weight further down do not count:
+    above lam_max no step moves, and the mean gradient is zero at once."""
+    problem = PairProblem([np.eye(4)], [0, 0, 1, 1])
+    found = solve_sgd(problem, make_regularizer("l1", 1), 3.0, random_state=0)
+    assert found.stopped == "tol" and found.n_iter == 1000 and not found.mu.any()
+
+
 def test_stochastic_gradient_stops_and_repeats():
     problem = PairProblem(*stack(4, n=12, p=3))
     term = term_of(problem, "l2")
