@@ -232,7 +232,7 @@ def test_perfect_trees_have_margin_one():
         (lambda: margin_bound(np.nan, 100, 10), "'theta' .* Got nan"),
         (lambda: margin_bound([0.1, -0.1], 100, 10), "theta must be positive"),
         (lambda: margin_bound([0.1, np.inf], 100, 10), "theta must be positive"),
-        (lambda: margin_bound(0.1, 0, 10), r"'n_examples' .* range \[1, inf\). Got 0"),
+        (lambda: margin_bound(0.1, 0, 10), "'n_examples' .* Got 0"),
         (lambda: margin_bound(0.1, np.inf, 10), "'n_examples' .* Got inf"),
         (lambda: margin_bound(0.1, 100, 0.5), "'n_hypotheses' .* Got 0.5"),
         (lambda: margin_bound(0.1, 100, 10, delta=1.0), "'delta' .* Got 1.0"),

@@ -693,7 +693,7 @@ def pessimistic_errors(n, errors, confidence=0.25):
     --------
     >>> from okbook.ensembles import pessimistic_errors
     >>> round(pessimistic_errors(6, 0), 3), round(pessimistic_errors(6, 1), 3)
-    (1.238, 1.376)
+    (1.238, 1.304)
     """
     return _added_errors(float(n), float(errors), float(confidence), -ndtri(confidence))
 
