@@ -873,14 +873,15 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         Impurity that a test should lower.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         The number m of attributes that are drawn at each node, among those that vary
-        there: a number, a part of all, or all (None).
+        there: a number, a fraction of all, or all (None).
     n_best : int, default=1
         The test of a node is drawn uniformly among this many best ones; 20 is
         Dietterich's stochastic production.
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_leaf : int or float, default=1
-        Smallest number of examples in a leaf, or a part of all; weights do not count.
+        Smallest number of examples in a leaf, or a fraction of all; weights do not
+        count.
     confidence : float, optional
         Prune as C4.5 does, with its pessimistic errors at this confidence (C4.5's own
         is 0.25). By default the tree is not pruned.
