@@ -6,10 +6,10 @@
 __all__ = ['NEARLY', 'Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKernel', 'TanimotoKernel', 'is_psd',
            'check_gram', 'GramKernel', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel', 'PairwiseKernel',
            'FunctionKernel', 'check_kernel', 'squared_distances', 'center_gram', 'normalize_gram', 'alignment',
-           'centered_alignment', 'pivoted_cholesky', 'output_kernel_loss', 'first_smallest', 'first_largest',
-           'merge_ties', 'decode_weights', 'feature_space_losses', 'feature_space_variance', 'OutputKernelMixin',
-           'OutputKernelKNN', 'roc_auc', 'pr_auc', 'vertical_roc', 'macro_f1', 'mean_mcc', 'StratifiedOrderFold',
-           'repeated_holdout', 'labelled_draws']
+           'centered_alignment', 'pivoted_cholesky', 'is_factor', 'output_kernel_loss', 'first_smallest',
+           'first_largest', 'merge_ties', 'decode_weights', 'feature_space_losses', 'feature_space_variance',
+           'is_dirac', 'OutputKernelMixin', 'InputKernelMixin', 'OutputKernelKNN', 'roc_auc', 'pr_auc', 'vertical_roc',
+           'macro_f1', 'mean_mcc', 'StratifiedOrderFold', 'repeated_holdout', 'labelled_draws']
 
 # %% ../nbs/00_core.ipynb #8ed44b3b
 import numbers
@@ -1343,7 +1343,7 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     )
 
 # %% ../nbs/00_core.ipynb #a9b393ee
-def _is_factor(Phi, K, n_vectors=8):
+def is_factor(Phi, K, n_vectors=8):
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by random vectors; then it is
     positive semi-definite."""
     V = np.random.default_rng(0).standard_normal((len(K), n_vectors))
@@ -1955,7 +1955,7 @@ class _Decodes(_Weighs):
         return kernel, np.arange(len(kernel.K))
 
 # %% ../nbs/00_core.ipynb #c1a12e76
-def _is_dirac(estimator):
+def is_dirac(estimator):
     """Whether the output kernel makes the estimator a classifier."""
     kernel = estimator.output_kernel
     return isinstance(kernel, DiracKernel) or (
@@ -2032,7 +2032,7 @@ class _Predicts(_Decodes):
             float
         )
 
-    @available_if(_is_dirac)
+    @available_if(is_dirac)
     def predict_proba(self, X):
         """Probability of each class: the sum of the weights of its training examples
         (Dirac kernel only).
@@ -2278,7 +2278,7 @@ class OutputKernelMixin(_MeasuresLoss):
     def __sklearn_tags__(self):
         """A classifier for the Dirac kernel, otherwise a regressor."""
         tags = super().__sklearn_tags__()
-        dirac = _is_dirac(self)
+        dirac = is_dirac(self)
         tags.estimator_type = "classifier" if dirac else "regressor"
         tags.classifier_tags = ClassifierTags() if dirac else None
         tags.regressor_tags = None if dirac else RegressorTags()
@@ -2287,7 +2287,7 @@ class OutputKernelMixin(_MeasuresLoss):
         return tags
 
 # %% ../nbs/00_core.ipynb #267885f5
-class _InputKernelMixin:
+class InputKernelMixin:
     """The other end: a kernel on the inputs, from the parameters ``input_kernel``
     and ``input_params``."""
 
@@ -2366,7 +2366,7 @@ def _equal_weights(chosen, n):
     )
 
 # %% ../nbs/00_core.ipynb #a111f762
-class OutputKernelKNN(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Nearest neighbours with a kernel on the outputs, and one on the inputs.
 
     Predicts :math:`\hat\phi(x) = \frac1k \sum_{i \in N_k(x)} \phi(y_i)`, where

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from okbook.core import (
     NEARLY,
     OutputKernelMixin,
-    _InputKernelMixin,
+    InputKernelMixin,
     center_gram,
     check_gram,
     check_kernel,
@@ -315,7 +315,7 @@ def operator_ridge(kernel, X, Y, lam):
     )
 
 # %% ../nbs/02_rkhs.ipynb #cc4760ef
-class OutputKernelRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Ridge regression towards the feature space of an output kernel.
 
     Minimises :math:`\sum_j \|h(x_j) - \phi(y_j)\|^2 + \lambda_1 \|h\|^2` over the
@@ -880,8 +880,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from okbook.core import (
     NEARLY,
     OutputKernelMixin,
-    _InputKernelMixin,
-    _is_dirac,
+    InputKernelMixin,
+    is_dirac,
     feature_space_losses,
     first_smallest,
     graph_laplacian,
@@ -1466,7 +1466,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     return losses
 
 # %% ../nbs/02_rkhs_1_semi_supervised.ipynb #d6f41ac7
-class _SmoothedInputs(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class _SmoothedInputs(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     """What the two estimators are given: inputs and a graph of all nodes, outputs of
     some."""
 
@@ -1771,9 +1771,9 @@ class _SearchesPenalties(_PredictsUnseen):
     def _search(self, R, W):
         "Set the losses and the best penalties; the spectrum that they belong to."
         lams, lam2s, betas = self._grids()
-        kind = self.outputs_ if _is_dirac(self) else np.zeros(len(self.labelled_))
+        kind = self.outputs_ if is_dirac(self) else np.zeros(len(self.labelled_))
         splits = list(
-            check_cv(self.cv, kind, classifier=_is_dirac(self)).split(
+            check_cv(self.cv, kind, classifier=is_dirac(self)).split(
                 self.labelled_, kind
             )
         )
@@ -3104,8 +3104,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from okbook.core import (
     OutputKernelMixin,
-    _InputKernelMixin,
-    _is_dirac,
+    InputKernelMixin,
+    is_dirac,
     center_gram,
     check_gram,
     first_smallest,
@@ -3206,7 +3206,7 @@ def _checked_grid(values, default, check):
     return grid
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #d0f1e43f
-class MultiTaskRidge(_InputKernelMixin, RegressorMixin, BaseEstimator):
+class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
     r"""Ridge regression towards vectors with a decomposable kernel :math:`k_x(x, x')
     A`.
 
@@ -3541,7 +3541,7 @@ def covariance_cv_losses(K, K_out, lam_grid, shrinkage_grid, splits):
     return losses / count
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #c69028f9
-class CovarianceRidge(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     r"""Output-kernel ridge regression with the operator-valued kernel :math:`k_x(x, x')
     A`, A from the outputs.
 
@@ -3769,8 +3769,8 @@ class CovarianceRidgeCV(CovarianceRidge):
         shrinkages = _checked_grid(
             self.shrinkage_grid, [1.0, 0.3, 0.1, 0.03, 0.01], _check_shrinkage
         )
-        kind = self.outputs_ if _is_dirac(self) else np.zeros(len(K))
-        splits = check_cv(self.cv, kind, classifier=_is_dirac(self)).split(kind, kind)
+        kind = self.outputs_ if is_dirac(self) else np.zeros(len(K))
+        splits = check_cv(self.cv, kind, classifier=is_dirac(self)).split(kind, kind)
         self.cv_losses_ = covariance_cv_losses(K, self.gram_, lams, shrinkages, splits)
         i, j = np.unravel_index(
             first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape
@@ -3884,7 +3884,7 @@ def margin_objectives(Q, alpha, C):
     return float(primal), float(alpha.sum() - 0.5 * quadratic)
 
 # %% ../nbs/02_rkhs_3_beyond.ipynb #98ae001e
-class _SolvesMargin(_InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class _SolvesMargin(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     "What maximum margin regression fits: directions, not lengths."
 
     def _solve(self, K):
@@ -4060,10 +4060,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core import _InputKernelMixin, center_gram, graph_laplacian
+from .core import InputKernelMixin, center_gram, graph_laplacian
 
 # %% ../nbs/02_rkhs_4_networks.ipynb #42247c0e
-class _ScoresPairs(_InputKernelMixin, _NumbersNodes):
+class _ScoresPairs(InputKernelMixin, _NumbersNodes):
     """A score that is a symmetric bilinear form in the coordinates of two nodes,
     eq-nets-form."""
 

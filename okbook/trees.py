@@ -28,7 +28,7 @@ from okbook.core import (
     DiracKernel,
     LinearKernel,
     OutputKernelMixin,
-    _is_factor,
+    is_factor,
     decode_weights,
     first_largest,
     first_smallest,
@@ -231,7 +231,7 @@ def _gram_or_factor(kernel, outputs, gram):
     K = _writable_view(gram())
     if K.dtype == np.float64 and len(K) > 64:
         phi, _, rest = pivoted_cholesky(K, tol=1e-13, max_rank=min(len(K) // 8, 256))
-        if rest <= 1e-13 * np.trace(K) and _is_factor(phi, K):
+        if rest <= 1e-13 * np.trace(K) and is_factor(phi, K):
             return None, np.ascontiguousarray(phi)
     return K, None
 

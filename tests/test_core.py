@@ -672,7 +672,7 @@ def test_gram_matrix_of_the_inputs():
     """What estimators that need all of it share: the matrix in fit, and its rows for
     queries."""
 
-    class Inputs(core._InputKernelMixin, BaseEstimator):
+    class Inputs(core.InputKernelMixin, BaseEstimator):
         def __init__(self, input_kernel=None, input_params=None):
             self.input_kernel, self.input_params = input_kernel, input_params
 
