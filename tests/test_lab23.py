@@ -20,7 +20,7 @@ from sklearn.model_selection import ParameterGrid
 
 from okbook.core import diffusion_gram, merge_ties
 from okbook.labs import rrsn_protein_interactions as lab
-from okbook.labs import rrsn_protein_sharing as sharing
+from okbook.labs import rrsn_table3_shared as sharing
 from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"

@@ -4,15 +4,13 @@
 
 # %% auto #0
 __all__ = ['C_GRID', 'DATASETS', 'TABLE', 'SPLITS', 'WORLDS', 'ALARMS', 'WIDE', 'VARIANTS', 'QUICK', 'WHY', 'BOX', 'TABLES',
-           'load_task', 'parts', 'majority_vote', 'run_protocol', 'compute_cell', 'paired_tests', 'share_of_alarms',
-           'compute_alarms', 'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'contradicted',
-           'measure_box', 'compute_box']
+           'load_task', 'parts', 'majority_vote', 'run_protocol', 'compute_cell', 'share_of_alarms', 'compute_alarms',
+           'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'contradicted', 'measure_box', 'compute_box']
 
 # %% ../../nbs/31_uci.ipynb #5707f299
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
@@ -21,6 +19,7 @@ from sklearn.svm import SVC
 from ..core import first_largest
 from ..datasets import UCI, load_uci
 from ..forest_kernel import ForestKernel, ForestKernelSVC
+from .common import paired_tests
 from ..tables import Table
 
 # %% ../../nbs/31_uci.ipynb #5f9b5bfb
@@ -190,47 +189,6 @@ TABLE = Table(
     summary="UCI: the vote of a forest and an SVM on its kernel",
     units="accuracy",
 )
-
-# %% ../../nbs/31_uci.ipynb #4461e943
-def paired_tests(differences, test_ratio):
-    """Test whether the mean of paired differences over random splits is zero.
-
-    Parameters
-    ----------
-    differences : array-like of shape (n_repeats,)
-        Accuracy of one method less that of the other, on the same splits.
-    test_ratio : float
-        Size of the test part divided by that of the training part.
-
-    Returns
-    -------
-    dict of str to float
-        ``mean``; ``p``, of Student's paired test, and ``half``, half of its 95 %
-        interval; ``p_corrected`` and ``half_corrected``, of the test that counts with
-        the overlap of the splits.
-
-    Notes
-    -----
-    Corrected: Nadeau and Bengio (2003). Derived in the lab :ref:`lab-forest-uci`.
-
-    Examples
-    --------
-    >>> from okbook.labs.forest_uci import paired_tests
-    >>> tests = paired_tests([0.02, 0.01, 0.03, 0.01], test_ratio=3 / 7)
-    >>> bool(tests["p"] < 0.05 < tests["p_corrected"])
-    True
-    """
-    differences = np.asarray(differences, dtype=float)
-    n = len(differences)
-    mean, law = differences.mean(), student(n - 1)
-    found = {"mean": float(mean)}
-    for name, factor in (("", 1 / n), ("_corrected", 1 / n + test_ratio)):
-        error = np.sqrt(factor * differences.var(ddof=1))
-        found["p" + name] = (
-            float(2 * law.sf(abs(mean) / error)) if error > 0 else float(mean == 0)
-        )
-        found["half" + name] = float(law.ppf(0.975) * error)
-    return found
 
 # %% ../../nbs/31_uci.ipynb #0df84b35
 SPLITS, WORLDS = (2, 5, 10, 20, 50, 100), 100

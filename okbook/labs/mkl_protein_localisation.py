@@ -12,13 +12,14 @@ __all__ = ['AMINO_ACIDS', 'PATTERNS', 'REGIONS', 'CODES', 'DATASETS', 'LAMS', 'C
            'compute_beside', 'compute_steps', 'compute_rival']
 
 # %% ../../nbs/41_protein_localisation.ipynb #437c2919
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
@@ -27,7 +28,6 @@ from okbook.core import (
     RBFKernel,
     first_largest,
     first_smallest,
-    macro_f1,
     mean_mcc,
     squared_distances,
 )
@@ -186,10 +186,11 @@ def profile_grams(neglog10_evalues, genome_bits):
     return grams | {f"{name}, Gaussian": gaussian_gram(K) for name, K in linear.items()}
 
 # %% ../../nbs/41_protein_localisation.ipynb #ccf17e0b
+_macro_f1 = partial(f1_score, average="macro")
 DATASETS = {
-    "psortpos": ("psortPos", macro_f1),
-    "psortneg": ("psortNeg_like", macro_f1),
-    "psortneg 777": ("psortNeg_like", macro_f1),
+    "psortpos": ("psortPos", _macro_f1),
+    "psortneg": ("psortNeg_like", _macro_f1),
+    "psortneg 777": ("psortNeg_like", _macro_f1),
     "plant": ("plant_like", mean_mcc),
 }
 

@@ -14,9 +14,9 @@ import numpy as np
 from ..core import decode_weights, feature_space_losses
 from ..ensembles import OutputKernelBoosting
 from okbook.labs.ok3_image_completion import (
-    _outputs,
     complete_by_trees,
     completion_error,
+    output_options,
     select_by_inner_folds,
     split,
     usps_completion,
@@ -67,7 +67,7 @@ def boosting_errors(task, fit, held, seed, depths=DEPTHS, rounds=ROUNDS):
             max_depth=depth,
             random_state=seed,
             **options,
-            **_outputs(task),
+            **output_options(task),
         ).fit(task.top[fit], task.bottom[fit])
         for m, W in enumerate(model.staged_weights(task.top[held]), start=1):
             if m in rounds:
@@ -198,7 +198,9 @@ def losses_of_mean(task, train, test, seeds):
 
     weights = []
     for seed in seeds:
-        model = OutputKernelBoosting(random_state=seed, **options, **_outputs(task))
+        model = OutputKernelBoosting(
+            random_state=seed, **options, **output_options(task)
+        )
         weights.append(
             model.fit(task.top[train], task.bottom[train]).weights(task.top[test])
         )

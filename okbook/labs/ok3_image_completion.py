@@ -7,10 +7,10 @@ __all__ = ['SIGMA', 'LEVELS', 'NEIGHBOURS', 'SIGMAS', 'LAM_GRID', 'EXTRA_TREES',
            'READINGS_TABLE', 'VARIANTS', 'SENSITIVITY', 'SEEDS', 'PICTURED', 'DIGITS', 'FIGURE1', 'STOPPING',
            'STOPPING_TABLE', 'POINTS', 'POINTS_TABLE', 'BOUND', 'TABLES', 'Completion', 'usps_completion',
            'digits_completion', 'line_to_number', 'number_to_line', 'split', 'base_prediction', 'lower_bound',
-           'select_by_inner_folds', 'complete_by_knn', 'kde_errors', 'complete_by_kde', 'complete_by_trees',
-           'completion_error', 'compute_cell', 'compute_reading', 'complete_by_selected_tree', 'compute_variant',
-           'compute_seed', 'compute_picture', 'compute_importance', 'compute_stopping', 'compute_point',
-           'compute_bound']
+           'select_by_inner_folds', 'output_options', 'complete_by_knn', 'kde_errors', 'complete_by_kde',
+           'complete_by_trees', 'completion_error', 'compute_cell', 'compute_reading', 'complete_by_selected_tree',
+           'compute_variant', 'compute_seed', 'compute_picture', 'compute_importance', 'compute_stopping',
+           'compute_point', 'compute_bound']
 
 # %% ../../nbs/11_image_completion.ipynb #9954d524
 from dataclasses import dataclass, replace
@@ -290,13 +290,30 @@ def select_by_inner_folds(errors, target, train):
     return list(means)[first_smallest(list(means.values()))]
 
 # %% ../../nbs/11_image_completion.ipynb #2c3ed76a
-def _outputs(task):
-    "How every estimator of the lab treats outputs."
+def output_options(task):
+    """Make the options by which every estimator of the lab treats outputs.
+
+    Parameters
+    ----------
+    task : Completion
+        The task.
+
+    Returns
+    -------
+    dict
+        Its kernel on the bottom halves.
+
+    Examples
+    --------
+    >>> from okbook.labs.ok3_image_completion import digits_completion, output_options
+    >>> sorted(output_options(digits_completion()))
+    ['kernel_params', 'output_kernel']
+    """
     return {"output_kernel": "rbf", "kernel_params": {"sigma": task.sigma}}
 
 
 def _knn(task, fit, held, n_neighbors, candidates="train"):
-    model = OutputKernelKNN(n_neighbors, candidates=candidates, **_outputs(task))
+    model = OutputKernelKNN(n_neighbors, candidates=candidates, **output_options(task))
     return fit[model.fit(task.top[fit], task.bottom[fit]).decode(task.top[held])]
 
 
@@ -389,7 +406,9 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
         lambda fit, held: kde_errors(task, fit, held, kernels), task.target, train
     )
     params = {"sigma": sigma} if sigma else None
-    model = KernelDependencyEstimation(name, params, lam, **options, **_outputs(task))
+    model = KernelDependencyEstimation(
+        name, params, lam, **options, **output_options(task)
+    )
     return train[model.fit(task.top[train], task.bottom[train]).decode(task.top[test])]
 
 # %% ../../nbs/11_image_completion.ipynb #3100e7d2
@@ -414,7 +433,7 @@ def complete_by_trees(task, train, test, seed=0, model=OutputKernelTree, **optio
     ndarray of int
         For each test image, the training image whose bottom half is predicted.
     """
-    trees = model(random_state=seed, **options, **_outputs(task))
+    trees = model(random_state=seed, **options, **output_options(task))
     return train[trees.fit(task.top[train], task.bottom[train]).decode(task.top[test])]
 
 
@@ -829,7 +848,9 @@ DIGITS = Table(
 def _forest_importances(seed):
     task = usps_completion()
     options = {name: value for name, value in EXTRA_TREES.items() if name != "model"}
-    forest = OutputKernelExtraTrees(random_state=seed, **options, **_outputs(task))
+    forest = OutputKernelExtraTrees(
+        random_state=seed, **options, **output_options(task)
+    )
     return forest.fit(task.top, task.bottom).feature_importances_.reshape(task.shape)
 
 
@@ -924,7 +945,7 @@ def _both_losses(row, size, fold):
     task, options = usps_completion(), dict(POINTS[row])
     train, test = split(task.target, size, fold)
     trees = options.pop("model", OutputKernelTree)(
-        random_state=fold, **options, **_outputs(task)
+        random_state=fold, **options, **output_options(task)
     )
     trees.fit(task.top[train], task.bottom[train])
     chosen = train[trees.decode(task.top[test])]

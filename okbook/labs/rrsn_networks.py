@@ -7,8 +7,7 @@ __all__ = ['N_NODES', 'DENSITIES', 'RATES', 'N_DRAWS', 'AREAS', 'TIMES', 'FACTOR
            'TABLE', 'VARIANTS', 'SENSITIVITY', 'KINDS', 'PAIRS', 'CHOICES', 'MEAN', 'TABLES', 'erdos_renyi',
            'kernel_entropy', 'diffusion_inputs', 'Network', 'informative_sigma', 'sample_network', 'kernel_variance',
            'describe_inputs', 'compute_inputs', 'Setting', 'draw_labelled', 'link_area', 'compute_setting',
-           'compute_cell', 'sign_flip_test', 'compute_variant', 'compute_pairs', 'compute_choice', 'dissect_scores',
-           'compute_mean']
+           'compute_cell', 'compute_variant', 'compute_pairs', 'compute_choice', 'dissect_scores', 'compute_mean']
 
 # %% ../../nbs/21_synthetic_networks.ipynb #498e9439
 from dataclasses import dataclass, replace
@@ -653,44 +652,6 @@ TABLE = Table(
     units="area under the curve",
     digits=3,
 )
-
-# %% ../../nbs/21_synthetic_networks.ipynb #828533f6
-def sign_flip_test(differences):
-    """Test whether paired differences tend to be above zero, exactly.
-
-    Parameters
-    ----------
-    differences : array-like of shape (m,)
-        The differences, at most twenty.
-
-    Returns
-    -------
-    float
-        The share of all choices of their signs whose sum is at least that of the
-        differences: a one-sided p-value.
-
-    Raises
-    ------
-    ValueError
-        If there are more than twenty, and so more than a million choices.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_networks import sign_flip_test
-    >>> sign_flip_test([1.0, 2.0, 3.0])
-    0.125
-    """
-    d = np.asarray(differences, dtype=float)
-    if d.ndim != 1 or not 0 < len(d) <= 20:
-        raise ValueError(
-            f"differences must be a vector of 1 to 20 numbers: got shape {d.shape}."
-        )
-    signs = 1 - 2 * (np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1)
-    return float(np.mean(signs @ d >= d.sum() - 1e-12 * np.abs(d).sum()))
 
 # %% ../../nbs/21_synthetic_networks.ipynb #cd083fc9
 _WIDE, _DIFFUSED = Setting(), Setting(beta2_grid=GRIDS["beta_grid"])

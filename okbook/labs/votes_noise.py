@@ -8,7 +8,7 @@ __all__ = ['TIMES', 'TABLE', 'N_EXAMPLES', 'SIZE', 'PRUNING', 'ROUNDS', 'LAST', 
            'FAMILIES', 'DIVERSE_SETS', 'DIVERSITY', 'TABLES', 'LEVEL', 'false_weight', 'repeated_labels',
            'compute_false', 'count_tests', 'numbers_of_attributes', 'vote_terms', 'run_attributes',
            'compute_attributes', 'run_margins', 'compute_margins', 'run_pure', 'compute_pure', 'run_diversity',
-           'compute_diversity', 'compare_ranks', 'holm', 'judge', 'chain', 'conclude', 'slope_per_doubling']
+           'compute_diversity', 'compare_ranks', 'judge', 'chain', 'conclude', 'slope_per_doubling']
 
 # %% ../../nbs/51_noise.ipynb #n8000003
 from dataclasses import dataclass, field
@@ -32,6 +32,7 @@ from okbook.ensembles import (
     max_margin_weights,
     vote_margins,
 )
+from .common import holm
 from okbook.labs.votes_noise_protocol import (
     COLUMNS,
     COUNTED,
@@ -760,32 +761,6 @@ def compare_ranks(errors):
             studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n))
         ),
     }
-
-# %% ../../nbs/51_noise.ipynb #n8000017
-def holm(p_values):
-    """Correct the values p of several tests, by Holm's method.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (n_tests,)
-        One a test.
-
-    Returns
-    -------
-    ndarray of shape (n_tests,)
-        Corrected: if all those below 0.05 are called significant, the probability of
-        any false alarm is below 0.05.
-
-    Examples
-    --------
-    >>> from okbook.labs.votes_noise import holm
-    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    p_values = np.asarray(p_values, dtype=float)
-    order = np.argsort(p_values, kind="stable")
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
-    return np.minimum(stepped, 1)[np.argsort(order)]
 
 # %% ../../nbs/51_noise.ipynb #n8000020
 LEVEL = 0.05
