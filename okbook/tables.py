@@ -89,7 +89,8 @@ class Table:
     compute : callable
         A pure function at the top level of a module, which returns a float. It is
         given those of the names ``row``, ``column``, ``repeat``, ``seed``, and of the
-        values of its row and column, that its signature has.
+        values of its row and column, that its signature has. Without ``seed``, all rows
+        meet the same draws, and their differences are paired.
     datasets : sequence of str, default=()
         Names of the registry; their content is checked before a run.
     slice : sequence of (row, column, repeat), default=()

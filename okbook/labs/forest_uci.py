@@ -151,7 +151,7 @@ def run_protocol(name, repeat):
     }
 
 # %% ../../nbs/31_uci.ipynb #47fac47f
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``forest-table1``.
 
     Parameters
@@ -162,8 +162,6 @@ def compute_cell(row, column, repeat, seed):
         The method.
     repeat : int
         The repetition, which is also the state of the random numbers.
-    seed : int
-        Not used: both methods must meet the same split and the same forest.
 
     Returns
     -------
@@ -236,7 +234,7 @@ def share_of_alarms(n_splits, repeat, n=200):
     return dict(zip(("paired", "corrected"), np.mean(found, axis=0).tolist()))
 
 
-def compute_alarms(row, column, repeat, seed):
+def compute_alarms(row, column, repeat):
     """Compute a cell of ``forest-table1-alarms``.
 
     Parameters
@@ -247,8 +245,6 @@ def compute_alarms(row, column, repeat, seed):
         The number of splits, such as ``"20 splits"``.
     repeat : int
         Which worlds.
-    seed : int
-        Not used: both tests must meet the same worlds.
 
     Returns
     -------
@@ -434,7 +430,7 @@ QUICK = (
 )  # every variant; Spambase only those that share its forests
 
 
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, column, repeat):
     """Compute a cell of ``forest-table1-why``.
 
     Parameters
@@ -445,8 +441,6 @@ def compute_variant(row, column, repeat, seed):
         A key of ``VARIANTS``.
     repeat : int
         The repetition: the same split as in ``forest-table1``.
-    seed : int
-        Not used: all variants must meet the same splits.
 
     Returns
     -------
@@ -564,7 +558,7 @@ def measure_box(name, repeat):
     }
 
 
-def compute_box(row, column, repeat, seed):
+def compute_box(row, column, repeat):
     """Compute a cell of ``forest-table1-box``.
 
     Parameters
@@ -580,8 +574,6 @@ def compute_box(row, column, repeat, seed):
         (``"validation, seen"``).
     repeat : int
         The repetition: the same split as in ``forest-table1``.
-    seed : int
-        Not used: all measures must meet the same forest.
 
     Returns
     -------

@@ -900,7 +900,7 @@ KERNELS += ["BLAST, log E, linear", "phylogeny, linear"]
 KERNELS += [f"{name}, Gaussian" for name in ("BLAST, log E", "BLAST, E", "phylogeny")]
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``mkl-table1``.
 
     Parameters
@@ -911,8 +911,6 @@ def compute_cell(row, column, repeat, seed):
         A dataset and ``"score"`` or ``"kernels"``.
     repeat : int
         The trial.
-    seed : int
-        Not used: all methods must meet the same splits.
 
     Returns
     -------
@@ -923,7 +921,7 @@ def compute_cell(row, column, repeat, seed):
     return run_trial(dataset, repeat)[row][quantity]
 
 
-def compute_beside(row, column, repeat, seed):
+def compute_beside(row, column, repeat):
     """Compute a cell of one of the tables beside ``mkl-table1``.
 
     Parameters
@@ -935,8 +933,6 @@ def compute_beside(row, column, repeat, seed):
         value of lam; and a quantity of :func:`run_trial` or one of ``KERNELS``.
     repeat : int
         The trial.
-    seed : int
-        Not used: all methods must meet the same splits.
 
     Returns
     -------
@@ -1032,7 +1028,7 @@ TRACE = _beside(
 )
 
 # %% ../../nbs/41_protein_localisation.ipynb #a5d5f2cf
-def compute_steps(row, column, repeat, seed):
+def compute_steps(row, column, repeat):
     """Compute a cell of ``mkl-table1-steps``.
 
     Parameters
@@ -1043,8 +1039,6 @@ def compute_steps(row, column, repeat, seed):
         A key of ``STEP_LAMS``.
     repeat : int
         The trial.
-    seed : int
-        Not used: all rules must meet the same splits and the same pairs.
 
     Returns
     -------
@@ -1054,7 +1048,7 @@ def compute_steps(row, column, repeat, seed):
     return run_steps(repeat)[column][row]
 
 
-def compute_rival(row, column, repeat, seed):
+def compute_rival(row, column, repeat):
     """Compute a cell of ``mkl-table1-rivals``.
 
     Parameters
@@ -1067,8 +1061,6 @@ def compute_rival(row, column, repeat, seed):
         :func:`noise_path` at its first step and where the loss is nearest to one half.
     repeat : int
         The state of the random numbers that choose the examples and make the noise.
-    seed : int
-        Not used: all machines must meet the same examples.
 
     Returns
     -------

@@ -224,7 +224,7 @@ def _losses_of_fold(fold):
     )
 
 
-def compute_mean(row, column, repeat, seed):
+def compute_mean(row, column, repeat):
     """Compute a cell of ``ok3-table1-boosting-mean``: one ensemble or the mean of five,
     before or after decoding.
 
@@ -236,8 +236,6 @@ def compute_mean(row, column, repeat, seed):
         Where its loss is measured.
     repeat : int
         Which of the five folds of the size 200; it also gives the five seeds.
-    seed : int
-        Not used: all cells of a fold come from the same ensembles.
 
     Returns
     -------

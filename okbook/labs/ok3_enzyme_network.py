@@ -104,7 +104,7 @@ def restrict(network, nodes):
     )
 
 # %% ../../nbs/12_enzyme_network.ipynb #9cbe7d10
-def compute_fact(row, column, repeat, seed):
+def compute_fact(row, column):
     """Compute a cell of ``ok3-figure2-network``: a number that describes the network or
     its inputs.
 
@@ -117,10 +117,6 @@ def compute_fact(row, column, repeat, seed):
         cells that is missing.
     column : {"all", "complete"}
         Which nodes, as for :func:`yeast_network`.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random.
 
     Returns
     -------
@@ -700,7 +696,7 @@ def measure_setting(setting, name, fold):
     )
 
 # %% ../../nbs/12_enzyme_network.ipynb #84c6691e
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``ok3-figure2``: a method, its inputs, a fold.
 
     Parameters
@@ -711,8 +707,6 @@ def compute_cell(row, column, repeat, seed):
         The inputs.
     repeat : int
         Which of the ten parts is hidden; also the random state of the trees.
-    seed : int
-        Not used: all measures of a fold come from the same trees.
 
     Returns
     -------
@@ -722,7 +716,7 @@ def compute_cell(row, column, repeat, seed):
     return measure_setting(f"{row}, {column}", "ROC", repeat)
 
 
-def compute_measure(row, column, repeat, seed):
+def compute_measure(row, column, repeat):
     """Compute a cell of the other tables: a setting, a measure, a fold.
 
     Parameters
@@ -733,8 +727,6 @@ def compute_measure(row, column, repeat, seed):
         One of ``MEASURES``.
     repeat : int
         Which of the ten parts is hidden.
-    seed : int
-        Not used: all measures of a fold come from the same scores.
 
     Returns
     -------
@@ -850,7 +842,7 @@ OTHER_METHODS = _table(
 )
 
 # %% ../../nbs/12_enzyme_network.ipynb #71b404f6
-def compute_hidden(row, column, repeat, seed):
+def compute_hidden(row, column, repeat):
     """Compute a cell of ``ok3-figure2-hidden``: extra-trees on localisation, a quarter
     of its rows hidden.
 
@@ -862,8 +854,6 @@ def compute_hidden(row, column, repeat, seed):
         One of ``MEASURES``.
     repeat : int
         Which of the ten parts is hidden; also the random state of the trees.
-    seed : int
-        Not used: a draw is the same for all folds.
 
     Returns
     -------
@@ -933,7 +923,7 @@ def forest_importances(nodes, types, seed):
     return dict(zip(types, np.split(shares, ends[:-1])))
 
 
-def compute_importance(row, column, repeat, seed):
+def compute_importance(row, column, repeat):
     """Compute a cell of ``ok3-figure2-importance``: the importance of a variable.
 
     Parameters
@@ -944,8 +934,6 @@ def compute_importance(row, column, repeat, seed):
         The type; ``", 401 genes"`` after it names the forest of all five inputs.
     repeat : int
         Random state of the forest, shared by all variables.
-    seed : int
-        Not used: the variables of a figure must come from one forest.
 
     Returns
     -------
@@ -1069,7 +1057,7 @@ def _ranked_pairs(row):
     return {name: fact[above][order].astype(float) for name, fact in facts.items()}
 
 # %% ../../nbs/12_enzyme_network.ipynb #e57b9a66
-def compute_top(row, column, repeat, seed):
+def compute_top(row, column):
     """Compute a cell of ``ok3-figure2-top``: what the best pairs, or the best new
     pairs, are.
 
@@ -1080,10 +1068,6 @@ def compute_top(row, column, repeat, seed):
     column : str
         A fact, and of how many of the best; ``"links"`` are counted among all pairs,
         the others among new ones.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random but the forests, whose seed is that of the fold.
 
     Returns
     -------
@@ -1152,7 +1136,7 @@ def _pair_facts():
     }
 
 
-def compute_suggestion(row, column, repeat, seed):
+def compute_suggestion(row, column):
     """Compute a cell of ``ok3-figure2-suggested``: a fact on a suggested link.
 
     Parameters
@@ -1163,10 +1147,6 @@ def compute_suggestion(row, column, repeat, seed):
         ``"all named enzymes"``, for the sum over their pairs.
     column : {"rank", "score", "one pathway", "common neighbour", "known link"}
         The fact.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random but the forests, whose seed is that of the fold.
 
     Returns
     -------
@@ -1220,7 +1200,7 @@ SUGGESTIONS = Table(
 )
 
 # %% ../../nbs/12_enzyme_network.ipynb #4e0336b9
-def compute_fair(row, column, repeat, seed):
+def compute_fair(row, column):
     """Compute a cell of ``ok3-figure2-reactions``: an area with and without the pairs
     of one EC number.
 
@@ -1230,10 +1210,6 @@ def compute_fair(row, column, repeat, seed):
         Which pairs count.
     column : {"ROC", "AP"}
         The area.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random but the forests, whose seed is that of the fold.
 
     Returns
     -------

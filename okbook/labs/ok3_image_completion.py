@@ -327,7 +327,7 @@ def complete_by_knn(task, train, test, seed=0, candidates="train"):
     train, test : ndarray of int
         Indices of the training and of the test images.
     seed : int, default=0
-        Not used: nothing is random.
+        Taken by every method; this one draws nothing.
     candidates : {"train", "support"}, default="train"
         Where the pre-image is looked for: all training outputs, or those of the
         neighbours.
@@ -389,7 +389,7 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
     train, test : ndarray of int
         Indices of the training and of the test images.
     seed : int, default=0
-        Not used: nothing is random.
+        Taken by every method; this one draws nothing.
     name : {"linear", "rbf"}, default="rbf"
         Input kernel.
     **options : dict
@@ -547,7 +547,7 @@ def compute_reading(row, column, repeat, seed):
     repeat : int
         Which of the five folds.
     seed : int
-        Not used: nothing is random.
+        Given to the method; those of this table draw nothing.
 
     Returns
     -------
@@ -723,7 +723,7 @@ SENSITIVITY = Table(
 )
 
 # %% ../../nbs/11_image_completion.ipynb #b5bbbc6b
-def compute_seed(row, column, repeat, seed):
+def compute_seed(row, column, seed):
     """Compute a cell of ``ok3-table1-seeds``: the mean over the five folds, for one
     seed.
 
@@ -733,8 +733,6 @@ def compute_seed(row, column, repeat, seed):
         A tree method, a key of ``METHODS``.
     column : {"200", "800"}
         Size of the training part.
-    repeat : int
-        Which of the seeds; the folds stay the same.
     seed : int
         Seed of the method.
 
@@ -783,7 +781,7 @@ def _pictured(row, seed):
     return shown, method(task, train, shown, seed, **options)
 
 
-def compute_picture(row, column, repeat, seed):
+def compute_picture(row, column, repeat):
     """Compute a cell of ``ok3-figure1-digits``: a line of pixels of a completed digit,
     or a fact on it.
 
@@ -796,8 +794,6 @@ def compute_picture(row, column, repeat, seed):
         ``"digit 3, loss"``.
     repeat : int
         Random state of the method, shared by all digits.
-    seed : int
-        Not used: the digits of one figure must come from one fit.
 
     Returns
     -------
@@ -854,7 +850,7 @@ def _forest_importances(seed):
     return forest.fit(task.top, task.bottom).feature_importances_.reshape(task.shape)
 
 
-def compute_importance(row, column, repeat, seed):
+def compute_importance(row, column, repeat):
     """Compute a cell of ``ok3-figure1``: the importance of one input pixel.
 
     Parameters
@@ -863,8 +859,6 @@ def compute_importance(row, column, repeat, seed):
         Which pixel, from ``"0"``, top left.
     repeat : int
         Random state of the forest, shared by all pixels.
-    seed : int
-        Not used: the pixels of one figure must come from one forest.
 
     Returns
     -------
@@ -955,7 +949,7 @@ def _both_losses(row, size, fold):
     }
 
 
-def compute_point(row, column, repeat, seed):
+def compute_point(row, column, repeat):
     """Compute a cell of ``ok3-table1-points``: the loss of the predicted points, or
     that of their pre-images.
 
@@ -967,8 +961,6 @@ def compute_point(row, column, repeat, seed):
         The size and what is measured, such as ``"200, point"`` or ``"200, pre-image"``.
     repeat : int
         Which of the five folds; also the random state of the trees.
-    seed : int
-        Not used: both losses of a fold come from the same trees.
 
     Returns
     -------
@@ -994,7 +986,7 @@ POINTS_TABLE = Table(
 )
 
 # %% ../../nbs/11_image_completion.ipynb #e2deec58
-def compute_bound(row, column, repeat, seed):
+def compute_bound(row, repeat):
     """Compute a cell of ``ok3-table1-bound``: the lower bound for a number of training
     images.
 
@@ -1002,13 +994,9 @@ def compute_bound(row, column, repeat, seed):
     ----------
     row : str
         How many of the 800 training images are candidates.
-    column : {"lower bound"}
-        What is measured.
     repeat : int
         Which of the five folds; also the seed of the order in which the images are
         taken.
-    seed : int
-        Not used: the training sets of a fold must be nested.
 
     Returns
     -------

@@ -407,7 +407,7 @@ def compute_setting(setting, nodes, column, draw):
     return _measured(setting, nodes, rate, draw, bool(later))[area]
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``rrsn-table1``.
 
     Parameters
@@ -419,8 +419,6 @@ def compute_cell(row, column, repeat, seed):
     repeat : int
         Which draw of the labelled authors, the same for all rows: its number is the
         seed.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -478,7 +476,7 @@ VARIANTS = {
 }
 
 
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, column, repeat):
     """Compute a cell of ``rrsn-table1-sensitivity``, on node set (a).
 
     Parameters
@@ -489,8 +487,6 @@ def compute_variant(row, column, repeat, seed):
         Area and rate, such as ``"auc-roc 5"``.
     repeat : int
         Which draw of the labelled authors.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -569,7 +565,7 @@ FUTURE_ROWS = (
 )
 
 
-def compute_future(row, column, repeat, seed):
+def compute_future(row, column):
     """Compute a cell of ``rrsn-table1-future``: links that were made after 1999, among
     pairs without a link in 1999.
 
@@ -579,10 +575,6 @@ def compute_future(row, column, repeat, seed):
         See :func:`future_scores`.
     column : {"auc-roc", "auc-pr", "hits 100", "hits 1000", "hits 10000"}
         An area in percent, or how many of the best pairs became links.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: the folds of the search have seed 0.
 
     Returns
     -------
@@ -663,7 +655,7 @@ def _described(row):
     return found
 
 
-def compute_words(row, column, repeat, seed):
+def compute_words(row, column):
     """Compute a cell of ``rrsn-table1-words``: what a network and the words of its
     authors are like.
 
@@ -675,10 +667,6 @@ def compute_words(row, column, repeat, seed):
         One of ``FACTS``; or ``"joint 0.35"`` or ``"none 0.35"``: of the pairs with a
         joint paper, or of those without, the percentage with a distance of 0.35 up to
         0.40 median distances between their words.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is drawn.
 
     Returns
     -------
@@ -835,7 +823,7 @@ def _looked_into(name, draw):
     return found | dict(zip(INTERVAL, 100 * np.quantile(areas, [0.025, 0.975])))
 
 
-def compute_draw(row, column, repeat, seed):
+def compute_draw(row, column, repeat):
     """Compute a cell of ``rrsn-table1-draws``: node set (a), 5 % labelled.
 
     Parameters
@@ -849,8 +837,6 @@ def compute_draw(row, column, repeat, seed):
     repeat : int
         Which draw of the labelled authors, the same for all rows; also the seed of the
         resampling.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -912,7 +898,7 @@ def best_new_links():
     )
 
 
-def compute_new_link(row, column, repeat, seed):
+def compute_new_link(row, column):
     """Compute a cell of ``rrsn-table1-new-links``.
 
     Parameters
@@ -923,10 +909,6 @@ def compute_new_link(row, column, repeat, seed):
         The numbers of the two authors in node set (b), from 0; how many co-authors they
         have in common; of which percentage of all pairs the words are less alike;
         whether they wrote together after 1999.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: the folds of the search have seed 0.
 
     Returns
     -------

@@ -330,7 +330,7 @@ def describe_inputs(density, graph):
     }
 
 
-def compute_inputs(row, column, repeat, seed):
+def compute_inputs(row, column, repeat):
     """Compute a cell of ``rrsn-figure1-inputs``.
 
     Parameters
@@ -344,8 +344,6 @@ def compute_inputs(row, column, repeat, seed):
         kernel or by the Gaussian kernel on the inputs.
     repeat : int
         Which graph: its seed.
-    seed : int
-        Not used: the graphs are those of the other tables.
 
     Returns
     -------
@@ -618,7 +616,7 @@ METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting()}
 COLUMNS = [" ".join(key) for key in product(AREAS, DENSITIES, RATES)]
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``rrsn-figure1``.
 
     Parameters
@@ -629,8 +627,6 @@ def compute_cell(row, column, repeat, seed):
         Area, density and rate, such as ``"auc-roc 0.01 5"``.
     repeat : int
         Which draw of the labelled nodes, the same for all rows: its number is the seed.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -692,7 +688,7 @@ for _name, _changed in {
     }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #44dc9f79
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, column, repeat):
     """Compute a cell of ``rrsn-figure1-sensitivity``.
 
     Parameters
@@ -703,8 +699,6 @@ def compute_variant(row, column, repeat, seed):
         Area, density and rate, such as ``"auc-roc 0.01 5"``.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -739,7 +733,7 @@ SENSITIVITY = Table(
 KINDS = {"one": "one labelled", "both": "none labelled"}
 
 
-def compute_pairs(row, column, repeat, seed):
+def compute_pairs(row, column, repeat):
     """Compute a cell of ``rrsn-figure1-pairs``: an area over pairs of one kind.
 
     Parameters
@@ -750,8 +744,6 @@ def compute_pairs(row, column, repeat, seed):
         Area, density and rate, such as ``"auc-roc 0.01 5"``.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -799,7 +791,7 @@ def _chosen(method, density, draw):
     return model.best_params_ | {"folds": model.best_score_} | areas
 
 
-def compute_choice(row, column, repeat, seed):
+def compute_choice(row, column, repeat):
     """Compute a cell of ``rrsn-figure1-choices``: what a search chooses at 5 %, and
     what comes of it.
 
@@ -813,8 +805,6 @@ def compute_choice(row, column, repeat, seed):
         (``"one"``) or with none (``"both"``).
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -877,7 +867,7 @@ def dissect_scores(density, rate, draw):
     }
 
 
-def compute_mean(row, column, repeat, seed):
+def compute_mean(row, column, repeat):
     """Compute a cell of ``rrsn-figure1-mean``: what the mean of the supervised
     predictions does to their scores.
 
@@ -893,8 +883,6 @@ def compute_mean(row, column, repeat, seed):
         ``"all"``.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------

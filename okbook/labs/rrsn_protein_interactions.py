@@ -623,7 +623,7 @@ def beyond_rows():
     ]
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``rrsn-table2``.
 
     Parameters
@@ -634,8 +634,6 @@ def compute_cell(row, column, repeat, seed):
         Which area, over the pairs of a test and a training node.
     repeat : int
         The fold.
-    seed : int
-        Not used: folds must be shared by the methods that are compared.
 
     Returns
     -------
@@ -659,7 +657,7 @@ TABLE2 = Table(
 )
 
 # %% ../../nbs/23_protein_interactions.ipynb #46e8c467
-def compute_measure(row, column, repeat, seed):
+def compute_measure(row, column, repeat):
     """Compute a cell of ``rrsn-table2-beyond``.
 
     Parameters
@@ -670,8 +668,6 @@ def compute_measure(row, column, repeat, seed):
         One of ``MEASURES``.
     repeat : int
         The fold.
-    seed : int
-        Not used: folds must be shared by the methods that are compared.
 
     Returns
     -------
@@ -844,7 +840,7 @@ TRANSDUCTIONS = {
 COLUMNS3 = [" ".join(key) for key in product(AREAS, RATES)]
 
 
-def compute_transduction(row, column, repeat, seed):
+def compute_transduction(row, column, repeat):
     """Compute a cell of ``rrsn-table3``.
 
     Parameters
@@ -855,8 +851,6 @@ def compute_transduction(row, column, repeat, seed):
         Area and rate, such as ``"auc-roc 5"``.
     repeat : int
         Which draw of the labelled nodes, the same for all rows.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -901,7 +895,7 @@ VARIANTS = {
 }
 
 
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, column, repeat):
     """Compute a cell of ``rrsn-table3-variants``.
 
     Parameters
@@ -912,8 +906,6 @@ def compute_variant(row, column, repeat, seed):
         Area and rate, such as ``"auc-roc 5"``.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -957,7 +949,7 @@ BLOCK_FACTS = (
 )
 
 
-def compute_input(row, column, repeat, seed):
+def compute_input(row, column):
     """Compute a cell of ``rrsn-table2-inputs``: what the data is like.
 
     Parameters
@@ -970,10 +962,6 @@ def compute_input(row, column, repeat, seed):
         percentage of the other nodes' values is missing; for which percentage of the
         nodes half of the variables are missing, or more; the width of its Gaussian
         kernel.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is drawn.
 
     Returns
     -------
@@ -1136,7 +1124,7 @@ def why_columns(row):
     return columns + (["lam", "beta"] if row.startswith("RRSN") else [])
 
 
-def compute_why(row, column, repeat, seed):
+def compute_why(row, column, repeat):
     """Compute a cell of ``rrsn-table2-why``: expression, pairs of a test and a training
     node.
 
@@ -1153,8 +1141,6 @@ def compute_why(row, column, repeat, seed):
         nodes; densities; the parameters chosen.
     repeat : int
         The fold.
-    seed : int
-        Not used: folds must be shared by the methods that are compared.
 
     Returns
     -------
@@ -1253,7 +1239,7 @@ def best_new_links(task, name):
     return strongest_links(-ranks, link_candidates(task), max(TOPS))
 
 
-def compute_new_link(row, column, repeat, seed):
+def compute_new_link(row, column):
     """Compute a cell of ``rrsn-table2-new-links``.
 
     Parameters
@@ -1265,10 +1251,6 @@ def compute_new_link(row, column, repeat, seed):
         whether the pair is ``"held"``, and how many partners they have in ``"common"``.
         Of all: ``"hits 100"``, how many of the first hundred are held; the numbers of
         ``"candidates"`` and of ``"held candidates"``.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is drawn.
 
     Returns
     -------

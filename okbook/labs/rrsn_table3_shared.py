@@ -61,7 +61,7 @@ def shared_grids(task, setting, rate):
     )
 
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #d30b20ab
-def compute_shared(row, column, repeat, seed):
+def compute_shared(row, column, repeat):
     """Compute a cell of ``rrsn-table3-shared``.
 
     Parameters
@@ -72,8 +72,6 @@ def compute_shared(row, column, repeat, seed):
         Area and rate, such as ``"auc-roc 5"``.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------

@@ -210,7 +210,7 @@ def repeated_labels(method, number, percent=20):
     return [float(np.mean(answer == labels[false])) for answer in answers]
 
 
-def compute_false(row, column, repeat, seed):
+def compute_false(row, column, repeat):
     """Compute a cell of ``votes-false-labels``.
 
     Parameters
@@ -222,8 +222,6 @@ def compute_false(row, column, repeat, seed):
         ``SHIFTS``.
     repeat : int
         The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`.
-    seed : int
-        Not used: all distances must ask the same vote.
 
     Returns
     -------
@@ -254,7 +252,7 @@ FALSE = Table(
 )
 
 # %% ../../nbs/51_noise.ipynb #e3336ec2
-def count_tests(row, column, repeat, seed):
+def count_tests(row):
     """Compute a cell of ``votes-tests``: count the different tests at the root of a
     tree.
 
@@ -262,8 +260,6 @@ def count_tests(row, column, repeat, seed):
     ----------
     row : str
         A dataset.
-    column, repeat, seed : str, int, int
-        Not used.
 
     Returns
     -------
@@ -387,7 +383,7 @@ def run_attributes(row, m, repeat):
     )
 
 
-def compute_attributes(row, column, repeat, seed):
+def compute_attributes(row, column, repeat):
     """Compute a cell of ``votes-attributes``.
 
     Parameters
@@ -398,8 +394,6 @@ def compute_attributes(row, column, repeat, seed):
         The number of attributes and one of ``TERMS``, such as ``"m = 8: vote"``.
     repeat : int
         State of the random numbers.
-    seed : int
-        Not used: the terms are those of one vote.
 
     Returns
     -------
@@ -494,7 +488,7 @@ def run_margins(row, split):
     return result
 
 
-def compute_margins(row, column, repeat, seed):
+def compute_margins(row, column, repeat):
     """Compute a cell of ``votes-margins``.
 
     Parameters
@@ -505,8 +499,6 @@ def compute_margins(row, column, repeat, seed):
         A quantity of :func:`run_margins`.
     repeat : int
         The split.
-    seed : int
-        Not used: all quantities are those of one vote.
 
     Returns
     -------
@@ -595,7 +587,7 @@ def run_pure(row, split):
     }
 
 
-def compute_pure(row, column, repeat, seed):
+def compute_pure(row, column, repeat):
     """Compute a cell of ``votes-pure``.
 
     Parameters
@@ -606,8 +598,6 @@ def compute_pure(row, column, repeat, seed):
         A quantity of :func:`run_pure`.
     repeat : int
         The split.
-    seed : int
-        Not used: all votes must meet the same halves.
 
     Returns
     -------
@@ -678,7 +668,7 @@ def run_diversity(row, dataset, split):
     }
 
 
-def compute_diversity(row, column, repeat, seed):
+def compute_diversity(row, column, repeat):
     """Compute a cell of ``votes-diversity``.
 
     Parameters
@@ -690,8 +680,6 @@ def compute_diversity(row, column, repeat, seed):
         "``.
     repeat : int
         The split.
-    seed : int
-        Not used: all families must meet the same halves.
 
     Returns
     -------
