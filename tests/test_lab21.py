@@ -160,12 +160,12 @@ def test_no_method_sees_an_unknown_link(small, monkeypatch, setting):
 
 def test_cells_are_pure(small):
     "In any order, kept eigendecompositions or not."
-    setting, column = lab.METHODS["semi-supervised"], "auc-pr 0.03 20"
-    first = lab.compute_setting(setting, column, 1)
+    setting, of = lab.METHODS["semi-supervised"], ("auc-pr", "0.03", "20")
+    first = lab.compute_setting(setting, *of, 1)
     lab._searching.cache_clear()
     lab._searched.cache_clear()
-    lab.compute_setting(setting, column, 0)
-    assert lab.compute_setting(setting, column, 1) == first
+    lab.compute_setting(setting, *of, 0)
+    assert lab.compute_setting(setting, *of, 1) == first
 
 
 def test_supervised_is_ridge_regression_on_the_labelled_nodes(small):

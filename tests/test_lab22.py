@@ -26,6 +26,11 @@ CACHES = (
 )
 
 
+def computed(table, *key):
+    "A cell, computed."
+    return table.compute(**table.arguments(key))
+
+
 def clear():
     for cache in CACHES:
         cache.cache_clear()
@@ -209,12 +214,12 @@ def test_hits_by_hand(small, monkeypatch):
     pairs = [(i, j) for i, j in combinations(range(90), 2) if not early[i, j]]
     ranked = sorted(pairs, key=lambda pair: -scores[pair])[:100]
     hits = sum(small.later[pair] for pair in ranked)
-    assert lab.compute_future("number of co-authors", "hits 100") == hits
+    assert computed(lab.FUTURE, "number of co-authors", "hits 100", 0) == hits
     truth, values = (
         np.array([matrix[pair] for pair in pairs]) for matrix in (small.later, scores)
     )
     expected = [roc_auc_score(truth, values), average_precision_score(truth, values)]
-    got = [lab.compute_future("number of co-authors", area) for area in lab.AREAS]
+    got = [computed(lab.FUTURE, "number of co-authors", area, 0) for area in lab.AREAS]
     np.testing.assert_allclose(got, 100 * np.array(expected))
     shared = lab.future_scores("common co-authors")
     i, j = pairs[7]
@@ -236,17 +241,18 @@ def test_areas_are_scikit_learns(small):
             average_precision_score(links[pairs], scores),
         ]
         got = [
-            lab.compute_cell("supervised", f"{area} 10{later}", 1) for area in lab.AREAS
+            computed(lab.TABLE, "supervised", f"{area} 10{later}", 1)
+            for area in lab.AREAS
         ]
         np.testing.assert_allclose(got, 100 * np.array(expected))
 
 
 def test_cells_are_pure(small):
     "In any order, kept eigendecompositions or not."
-    first = lab.compute_cell("semi-supervised", "auc-pr 20", 1)
+    first = computed(lab.TABLE, "semi-supervised", "auc-pr 20", 1)
     clear()
-    lab.compute_cell("semi-supervised, 1999", "auc-roc 10", 0)
-    assert lab.compute_cell("semi-supervised", "auc-pr 20", 1) == first
+    computed(lab.TABLE, "semi-supervised, 1999", "auc-roc 10", 0)
+    assert computed(lab.TABLE, "semi-supervised", "auc-pr 20", 1) == first
 
 
 def test_supervised_is_ridge_regression_on_the_labelled_authors(small):
@@ -422,7 +428,7 @@ def test_draws_by_hand(small, monkeypatch):
                 precision[recall >= r - 1e-12].max(),
             )
         low, high = (lab.compute_draw(name, column, 3) for column in lab.INTERVAL)
-        assert 0 < low <= lab.compute_cell(name, "auc-pr 5", 3) <= high <= 100
+        assert 0 < low <= computed(lab.TABLE, name, "auc-pr 5", 3) <= high <= 100
 
 
 def test_new_links_by_hand(small, monkeypatch):
@@ -438,7 +444,9 @@ def test_new_links_by_hand(small, monkeypatch):
     )[:15]
     inside = [small.gram[pair] for pair in combinations(range(90), 2)]
     for place, (a, b) in enumerate(pairs, start=1):
-        cell = {c: lab.compute_new_link(str(place), c) for c in lab.NEW_LINKS.columns}
+        cell = {
+            c: computed(lab.NEW_LINKS, str(place), c, 0) for c in lab.NEW_LINKS.columns
+        }
         assert (cell["first"], cell["second"], cell["came true"]) == (
             a,
             b,

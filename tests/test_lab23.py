@@ -27,6 +27,11 @@ TABLES = Path(__file__).parents[1] / "tables"
 NAMES, ALL = list(lab.METHODS), [*lab.TABLES, *sharing.TABLES]
 
 
+def computed(table, *key):
+    "A cell, computed."
+    return table.compute(**table.arguments(key))
+
+
 @pytest.fixture(scope="module")
 def toy():
     return lab.toy_task()
@@ -594,7 +599,7 @@ def test_new_links_are_ranked_by_both_models(toy, monkeypatch):
     best = sorted(candidates, key=lambda pair: place[pair] * place[pair[::-1]])
     for row, (a, b) in enumerate(best[: lab.N_BEST], start=1):
         found = {
-            c: lab.compute_new_link(str(row), c)
+            c: computed(lab.NEW_LINKS, str(row), c, 0)
             for c in ("first", "second", "held", "common")
         }
         common = sum(toy.adjacency[a, k] and toy.adjacency[b, k] for k in range(150))
@@ -605,11 +610,11 @@ def test_new_links_are_ranked_by_both_models(toy, monkeypatch):
             "common": common,
         }
     for k in lab.TOPS:
-        assert lab.compute_new_link("all", f"hits {k}") == sum(
+        assert computed(lab.NEW_LINKS, "all", f"hits {k}", 0) == sum(
             toy.held[pair] for pair in best[:k]
         )
-    assert lab.compute_new_link("all", "candidates") == len(candidates)
-    assert lab.compute_new_link("all", "held candidates") == sum(
+    assert computed(lab.NEW_LINKS, "all", "candidates", 0) == len(candidates)
+    assert computed(lab.NEW_LINKS, "all", "held candidates", 0) == sum(
         toy.held[pair] for pair in candidates
     )
 

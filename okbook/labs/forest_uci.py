@@ -234,15 +234,15 @@ def share_of_alarms(n_splits, repeat, n=200):
     return dict(zip(("paired", "corrected"), np.mean(found, axis=0).tolist()))
 
 
-def compute_alarms(row, column, repeat):
+def compute_alarms(row, n_splits, repeat):
     """Compute a cell of ``forest-table1-alarms``.
 
     Parameters
     ----------
     row : {"paired", "corrected"}
         The test.
-    column : str
-        The number of splits, such as ``"20 splits"``.
+    n_splits : int
+        The number of splits.
     repeat : int
         Which worlds.
 
@@ -251,13 +251,13 @@ def compute_alarms(row, column, repeat):
     float
         The share of false alarms.
     """
-    return share_of_alarms(int(column.removesuffix(" splits")), repeat)[row]
+    return share_of_alarms(n_splits, repeat)[row]
 
 
 ALARMS = Table(
     id="forest-table1-alarms",
     rows=["paired", "corrected"],
-    columns=[f"{n_splits} splits" for n_splits in SPLITS],
+    columns={f"{n_splits} splits": {"n_splits": n_splits} for n_splits in SPLITS},
     repeats=20,
     compute=compute_alarms,
     slice=[

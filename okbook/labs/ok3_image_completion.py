@@ -528,33 +528,34 @@ TABLE = Table(
 
 # %% ../../nbs/11_image_completion.ipynb #638344f7
 READINGS = {
-    "blocks in order, σ = 7.0711": (SIGMA, False),
-    "every fifth image, σ = 7.0711": (SIGMA, True),
-    "blocks in order, σ = 50": (50.0, False),
+    "blocks in order, σ = 7.0711": {"sigma": SIGMA, "every_fifth": False},
+    "every fifth image, σ = 7.0711": {"sigma": SIGMA, "every_fifth": True},
+    "blocks in order, σ = 50": {"sigma": 50.0, "every_fifth": False},
 }
 
 
-def compute_reading(row, column, repeat, seed):
+def compute_reading(name, size, repeat, seed, sigma, every_fifth):
     """Compute a cell of ``ok3-table1-readings``: the base error or the bound under a
     reading of the protocol.
 
     Parameters
     ----------
-    row : str
-        A key of ``READINGS``.
-    column : str
-        The row of ``ok3-table1`` and the size, such as ``"Base, 200"``.
+    name, size : str
+        The row and the column of ``ok3-table1``.
     repeat : int
         Which of the five folds.
     seed : int
         Given to the method; those of this table draw nothing.
+    sigma : float
+        Width of the kernel of the loss.
+    every_fifth : bool
+        Whether a fold is every fifth image of a digit, and not a block in order.
 
     Returns
     -------
     float
         Mean loss over the test part.
     """
-    (sigma, every_fifth), (name, size) = READINGS[row], column.split(", ")
     task = replace(usps_completion(), sigma=sigma)
     train, test = split(task.target, size, repeat)
     if every_fifth:
@@ -572,10 +573,12 @@ def compute_reading(row, column, repeat, seed):
 
 READINGS_TABLE = Table(
     id="ok3-table1-readings",
-    rows=list(READINGS),
-    columns=[
-        f"{name}, {size}" for name in ("Base", "Lower bound") for size in TABLE.columns
-    ],
+    rows=READINGS,
+    columns={
+        f"{name}, {size}": {"name": name, "size": size}
+        for name in ("Base", "Lower bound")
+        for size in TABLE.columns
+    },
     repeats=5,
     compute=compute_reading,
     datasets=["usps"],
@@ -781,7 +784,7 @@ def _pictured(row, seed):
     return shown, method(task, train, shown, seed, **options)
 
 
-def compute_picture(row, column, repeat):
+def compute_picture(row, digit, what, repeat, line=None):
     """Compute a cell of ``ok3-figure1-digits``: a line of pixels of a completed digit,
     or a fact on it.
 
@@ -789,11 +792,14 @@ def compute_picture(row, column, repeat):
     ----------
     row : {"truth", "KDE RBF", "OK3 extra-trees"}
         The true image, or the method that completes it.
-    column : str
-        The digit, and what is wanted: ``"digit 3, line 8"``, ``"digit 3, image"`` or
-        ``"digit 3, loss"``.
+    digit : int
+        The digit.
+    what : {"image", "loss", "line"}
+        What is wanted.
     repeat : int
         Random state of the method, shared by all digits.
+    line : int, optional
+        Which line of pixels.
 
     Returns
     -------
@@ -802,24 +808,26 @@ def compute_picture(row, column, repeat):
         the 1000 images the bottom half is taken from; or the loss of that half.
     """
     task, (shown, chosen) = usps_completion(), _pictured(row, repeat)
-    digit, what = column.removeprefix("digit ").split(", ")
-    i, j = shown[int(digit)], chosen[int(digit)]
+    i, j = shown[digit], chosen[digit]
     if what == "image":
         return float(j)
     if what == "loss":
         return float(task.loss[i, j])
     image = np.concatenate([task.top[i], task.bottom[j]]).reshape(16, 16)
-    return line_to_number(image[int(what.removeprefix("line "))])
+    return line_to_number(image[line])
 
 
 DIGITS = Table(
     id="ok3-figure1-digits",
     rows=list(_LINES),
-    columns=[
-        f"digit {d}, {what}"
-        for d in range(10)
-        for what in ("image", "loss", *(f"line {k}" for k in range(16)))
-    ],
+    columns={
+        f"digit {digit}, {name}": {"digit": digit} | values
+        for digit in range(10)
+        for name, values in (
+            *((what, {"what": what}) for what in ("image", "loss")),
+            *((f"line {line}", {"what": "line", "line": line}) for line in range(16)),
+        )
+    },
     cells=[
         (row, f"digit {digit}, {what}")
         for row, lines in _LINES.items()
@@ -850,13 +858,13 @@ def _forest_importances(seed):
     return forest.fit(task.top, task.bottom).feature_importances_.reshape(task.shape)
 
 
-def compute_importance(row, column, repeat):
+def compute_importance(i, j, repeat):
     """Compute a cell of ``ok3-figure1``: the importance of one input pixel.
 
     Parameters
     ----------
-    row, column : str
-        Which pixel, from ``"0"``, top left.
+    i, j : int
+        Which pixel, from 0, top left: its row and its column.
     repeat : int
         Random state of the forest, shared by all pixels.
 
@@ -865,13 +873,13 @@ def compute_importance(row, column, repeat):
     float
         Its share of the total variance reduction: the shares sum to one.
     """
-    return float(_forest_importances(repeat)[int(row), int(column)])
+    return float(_forest_importances(repeat)[i, j])
 
 
 FIGURE1 = Table(
     id="ok3-figure1",
-    rows=[str(i) for i in range(8)],
-    columns=[str(j) for j in range(16)],
+    rows={str(i): {"i": i} for i in range(8)},
+    columns={str(j): {"j": j} for j in range(16)},
     repeats=1,
     compute=compute_importance,
     datasets=["usps"],
@@ -949,7 +957,7 @@ def _both_losses(row, size, fold):
     }
 
 
-def compute_point(row, column, repeat):
+def compute_point(row, size, what, repeat):
     """Compute a cell of ``ok3-table1-points``: the loss of the predicted points, or
     that of their pre-images.
 
@@ -957,8 +965,10 @@ def compute_point(row, column, repeat):
     ----------
     row : str
         A key of ``POINTS``.
-    column : str
-        The size and what is measured, such as ``"200, point"`` or ``"200, pre-image"``.
+    size : {"200", "800"}
+        How many images are trained on.
+    what : {"point", "pre-image"}
+        What is measured.
     repeat : int
         Which of the five folds; also the random state of the trees.
 
@@ -967,16 +977,17 @@ def compute_point(row, column, repeat):
     float
         Mean loss over the test part.
     """
-    size, what = column.split(", ")
     return float(_both_losses(row, size, repeat)[what])
 
 
 POINTS_TABLE = Table(
     id="ok3-table1-points",
     rows=list(POINTS),
-    columns=[
-        f"{size}, {what}" for size in TABLE.columns for what in ("point", "pre-image")
-    ],
+    columns={
+        f"{size}, {what}": {"size": size, "what": what}
+        for size in TABLE.columns
+        for what in ("point", "pre-image")
+    },
     repeats=5,
     compute=compute_point,
     datasets=["usps"],
@@ -986,13 +997,13 @@ POINTS_TABLE = Table(
 )
 
 # %% ../../nbs/11_image_completion.ipynb #e2deec58
-def compute_bound(row, repeat):
+def compute_bound(n, repeat):
     """Compute a cell of ``ok3-table1-bound``: the lower bound for a number of training
     images.
 
     Parameters
     ----------
-    row : str
+    n : int
         How many of the 800 training images are candidates.
     repeat : int
         Which of the five folds; also the seed of the order in which the images are
@@ -1006,12 +1017,12 @@ def compute_bound(row, repeat):
     task = usps_completion()
     train, test = split(task.target, "800", repeat)
     order = np.random.default_rng(repeat).permutation(train)
-    return float(task.loss[np.ix_(test, order[: int(row)])].min(axis=1).mean())
+    return float(task.loss[np.ix_(test, order[:n])].min(axis=1).mean())
 
 
 BOUND = Table(
     id="ok3-table1-bound",
-    rows=["25", "50", "100", "200", "400", "800"],
+    rows={str(n): {"n": n} for n in (25, 50, 100, 200, 400, 800)},
     columns=["lower bound"],
     repeats=5,
     compute=compute_bound,

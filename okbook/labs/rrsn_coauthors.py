@@ -372,14 +372,20 @@ METHODS = {
     "words alone": Setting(alone=True),
 }
 ROWS = {
-    f"{name}{', 1999' * (nodes == '1999')}": (name, nodes)
+    f"{name}{', 1999' * (nodes == '1999')}": {"method": name, "nodes": nodes}
     for nodes, name in product(NODES, METHODS)
 }
-COLUMNS = [" ".join(key) for key in product(AREAS, RATES)]
-LATER = [f"{column}, links after 1999" for column in COLUMNS]
+COLUMNS = {
+    f"{area} {rate}": {"area": area, "rate": rate}
+    for area, rate in product(AREAS, RATES)
+}
+LATER = {
+    f"{column}, links after 1999": values | {"later": True}
+    for column, values in COLUMNS.items()
+}
 
 
-def compute_setting(setting, nodes, column, draw):
+def compute_setting(setting, nodes, area, rate, draw, later=False):
     """Compute one area of a method.
 
     Parameters
@@ -388,10 +394,14 @@ def compute_setting(setting, nodes, column, draw):
         The method.
     nodes : {"words", "1999"}
         The node set.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``; or ``"auc-roc 5, links after 1999"``.
+    area : {"auc-roc", "auc-pr"}
+        The area.
+    rate : {"5", "10", "20"}
+        How many authors are labelled, in percent.
     draw : int
         Which draw of the labelled authors.
+    later : bool, default=False
+        Whether only links after 1999 count.
 
     Returns
     -------
@@ -402,45 +412,44 @@ def compute_setting(setting, nodes, column, draw):
     -----
     Derived in the lab :ref:`lab-rrsn-coauthors`.
     """
-    key, _, later = column.partition(", ")
-    area, rate = key.split()
-    return _measured(setting, nodes, rate, draw, bool(later))[area]
+    return _measured(setting, nodes, rate, draw, later)[area]
 
 
-def compute_cell(row, column, repeat):
+def compute_cell(method, nodes, area, rate, repeat, later=False):
     """Compute a cell of ``rrsn-table1``.
 
     Parameters
     ----------
-    row : str
-        A method, for the network of 1999 followed by ``", 1999"``.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``; or ``"auc-roc 5, links after 1999"``.
+    method : str
+        A key of ``METHODS``.
+    nodes, area, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled authors, the same for all rows: its number is the
         seed.
+    later : bool, default=False
+        Whether only links after 1999 count.
 
     Returns
     -------
     float
         The area, in percent.
     """
-    name, nodes = ROWS[row]
-    return compute_setting(METHODS[name], nodes, column, repeat)
+    return compute_setting(METHODS[method], nodes, area, rate, repeat, later)
 
 
 TABLE = Table(
     id="rrsn-table1",
-    rows=list(ROWS),
-    columns=[*COLUMNS, *LATER],
+    rows=ROWS,
+    columns=COLUMNS | LATER,
     repeats=N_DRAWS,
     compute=compute_cell,
     datasets=["nips_coauthors"],
     cells=[
         (row, c)
         for row in ROWS
-        for c in [*COLUMNS, *LATER]
-        if "words alone" not in row or c.split()[1][0] == "5"
+        for c, values in (COLUMNS | LATER).items()
+        if "words alone" not in row or values["rate"] == "5"
     ],
     slice=[
         ("supervised", "auc-roc 5", 0),
@@ -476,15 +485,15 @@ VARIANTS = {
 }
 
 
-def compute_variant(row, column, repeat):
+def compute_variant(row, area, rate, repeat):
     """Compute a cell of ``rrsn-table1-sensitivity``, on node set (a).
 
     Parameters
     ----------
     row : str
         A key of ``VARIANTS``.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``.
+    area, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled authors.
 
@@ -493,7 +502,7 @@ def compute_variant(row, column, repeat):
     float
         The area, in percent.
     """
-    return compute_setting(VARIANTS[row][0], "words", column, repeat)
+    return compute_setting(VARIANTS[row][0], "words", area, rate, repeat)
 
 
 SENSITIVITY = Table(
@@ -506,8 +515,8 @@ SENSITIVITY = Table(
     cells=[
         (row, c)
         for row, (_, rates) in VARIANTS.items()
-        for c in COLUMNS
-        if c.split()[1] in rates
+        for c, values in COLUMNS.items()
+        if values["rate"] in rates
     ],
     slice=[
         ("supervised, counts", "auc-roc 5", 0),
@@ -565,7 +574,7 @@ FUTURE_ROWS = (
 )
 
 
-def compute_future(row, column):
+def compute_future(row, column, many=None):
     """Compute a cell of ``rrsn-table1-future``: links that were made after 1999, among
     pairs without a link in 1999.
 
@@ -575,6 +584,8 @@ def compute_future(row, column):
         See :func:`future_scores`.
     column : {"auc-roc", "auc-pr", "hits 100", "hits 1000", "hits 10000"}
         An area in percent, or how many of the best pairs became links.
+    many : int, optional
+        How many pairs are the best.
 
     Returns
     -------
@@ -585,16 +596,15 @@ def compute_future(row, column):
     pairs, links = np.triu(network.adjacency == 0, 1), network.later
     if column in AREAS:
         return 100 * AREAS[column](links[pairs], scores[pairs])
-    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[
-        : int(column.split()[1])
-    ]
+    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[:many]
     return float(links[pairs][best].sum())
 
 
 FUTURE = Table(
     id="rrsn-table1-future",
     rows=FUTURE_ROWS,
-    columns=[*AREAS, "hits 100", "hits 1000", "hits 10000"],
+    columns={area: {} for area in AREAS}
+    | {f"hits {many}": {"many": many} for many in (100, 1000, 10000)},
     repeats=1,
     compute=compute_future,
     datasets=["nips_coauthors"],
@@ -898,13 +908,13 @@ def best_new_links():
     )
 
 
-def compute_new_link(row, column):
+def compute_new_link(place, column):
     """Compute a cell of ``rrsn-table1-new-links``.
 
     Parameters
     ----------
-    row : str
-        The place in the list of :func:`best_new_links`, from ``"1"``.
+    place : int
+        The place in the list of :func:`best_new_links`, from 1.
     column : {"first", "second", "common", "less alike", "came true"}
         The numbers of the two authors in node set (b), from 0; how many co-authors they
         have in common; of which percentage of all pairs the words are less alike;
@@ -916,7 +926,7 @@ def compute_new_link(row, column):
         The value.
     """
     network = load_network("1999")
-    a, b = best_new_links()[int(row) - 1]
+    a, b = best_new_links()[place - 1]
     if column == "less alike":
         return 100.0 * float(
             np.mean(
@@ -933,7 +943,7 @@ def compute_new_link(row, column):
 
 NEW_LINKS = Table(
     id="rrsn-table1-new-links",
-    rows=[str(place) for place in range(1, N_BEST + 1)],
+    rows={str(place): {"place": place} for place in range(1, N_BEST + 1)},
     columns=["first", "second", "common", "less alike", "came true"],
     repeats=1,
     compute=compute_new_link,

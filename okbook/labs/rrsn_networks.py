@@ -579,15 +579,19 @@ def _shared_grids(setting, density, rate):
     }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #5d0ef5d8
-def compute_setting(setting, column, draw, kind="any"):
+def compute_setting(setting, area, density, rate, draw, kind="any"):
     """Compute one area of a setting.
 
     Parameters
     ----------
     setting : Setting
         The setting.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    area : {"auc-roc", "auc-pr"}
+        The area.
+    density : {"0.01", "0.02", "0.03"}
+        The probability of a link.
+    rate : {"5", "10", "20"}
+        How many nodes are labelled, in percent.
     draw : int
         Which draw of the labelled nodes.
     kind : {"any", "one", "both"}, default="any"
@@ -602,7 +606,6 @@ def compute_setting(setting, column, draw, kind="any"):
     -----
     Derived in the lab :ref:`lab-rrsn-networks`.
     """
-    area, density, rate = column.split()
     adjacency, labelled = (
         setting.network(density, draw).adjacency,
         draw_labelled(rate, draw),
@@ -613,18 +616,21 @@ def compute_setting(setting, column, draw, kind="any"):
 
 # %% ../../nbs/21_synthetic_networks.ipynb #4959fba5
 METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting()}
-COLUMNS = [" ".join(key) for key in product(AREAS, DENSITIES, RATES)]
+COLUMNS = {
+    " ".join(key): dict(zip(("area", "density", "rate"), key))
+    for key in product(AREAS, DENSITIES, RATES)
+}
 
 
-def compute_cell(row, column, repeat):
+def compute_cell(row, area, density, rate, repeat):
     """Compute a cell of ``rrsn-figure1``.
 
     Parameters
     ----------
     row : {"supervised", "semi-supervised"}
         The method.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    area, density, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled nodes, the same for all rows: its number is the seed.
 
@@ -633,7 +639,7 @@ def compute_cell(row, column, repeat):
     float
         The area.
     """
-    return compute_setting(METHODS[row], column, repeat)
+    return compute_setting(METHODS[row], area, density, rate, repeat)
 
 
 TABLE = Table(
@@ -688,15 +694,15 @@ for _name, _changed in {
     }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #44dc9f79
-def compute_variant(row, column, repeat):
+def compute_variant(row, area, density, rate, repeat):
     """Compute a cell of ``rrsn-figure1-sensitivity``.
 
     Parameters
     ----------
     row : str
         A key of ``VARIANTS``.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    area, density, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled nodes.
 
@@ -705,7 +711,7 @@ def compute_variant(row, column, repeat):
     float
         The area.
     """
-    return compute_setting(VARIANTS[row][0], column, repeat)
+    return compute_setting(VARIANTS[row][0], area, density, rate, repeat)
 
 
 SENSITIVITY = Table(
@@ -717,8 +723,8 @@ SENSITIVITY = Table(
     cells=[
         (row, c)
         for row, (_, rates) in VARIANTS.items()
-        for c in COLUMNS
-        if c.split()[2] in rates
+        for c, values in COLUMNS.items()
+        if values["rate"] in rates
     ],
     slice=[
         ("supervised, centred", "auc-roc 0.03 5", 0),
@@ -733,15 +739,15 @@ SENSITIVITY = Table(
 KINDS = {"one": "one labelled", "both": "none labelled"}
 
 
-def compute_pairs(row, column, repeat):
+def compute_pairs(method, kind, area, density, rate, repeat):
     """Compute a cell of ``rrsn-figure1-pairs``: an area over pairs of one kind.
 
     Parameters
     ----------
-    row : str
-        A key of ``METHODS`` and one of ``KINDS``, such as ``"supervised, one"``.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    method, kind : str
+        A key of ``METHODS`` and one of ``KINDS``.
+    area, density, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled nodes.
 
@@ -750,14 +756,17 @@ def compute_pairs(row, column, repeat):
     float
         The area.
     """
-    method, kind = row.split(", ")
-    return compute_setting(METHODS[method], column, repeat, kind)
+    return compute_setting(METHODS[method], area, density, rate, repeat, kind)
 
 
 PAIRS = Table(
     id="rrsn-figure1-pairs",
-    rows=[f"{method}, {kind}" for kind in KINDS for method in METHODS],
-    columns=[column for column in COLUMNS if column.endswith(" 5")],
+    rows={
+        f"{method}, {kind}": {"method": method, "kind": kind}
+        for kind in KINDS
+        for method in METHODS
+    },
+    columns={name: values for name, values in COLUMNS.items() if values["rate"] == "5"},
     repeats=N_DRAWS,
     compute=compute_pairs,
     slice=[
@@ -791,14 +800,14 @@ def _chosen(method, density, draw):
     return model.best_params_ | {"folds": model.best_score_} | areas
 
 
-def compute_choice(row, column, repeat):
+def compute_choice(method, density, column, repeat):
     """Compute a cell of ``rrsn-figure1-choices``: what a search chooses at 5 %, and
     what comes of it.
 
     Parameters
     ----------
-    row : str
-        A key of ``METHODS`` and a density, such as ``"supervised 0.01"``.
+    method, density : str
+        A key of ``METHODS`` and a density.
     column : str
         A parameter; ``"folds"``, the area under the ROC curve in the folds; or that
         over all pairs of the test (``"any"``), over those with one labelled node
@@ -811,13 +820,16 @@ def compute_choice(row, column, repeat):
     float
         The parameter or the area.
     """
-    method, density = row.split()
     return float(_chosen(method, density, repeat)[column])
 
 
 CHOICES = Table(
     id="rrsn-figure1-choices",
-    rows=[f"{method} {density}" for method in METHODS for density in DENSITIES],
+    rows={
+        f"{method} {density}": {"method": method, "density": density}
+        for method in METHODS
+        for density in DENSITIES
+    },
     columns=["lam", "lam2", "beta", "beta2", "folds", "any", "one", "both"],
     repeats=N_DRAWS,
     compute=compute_choice,
@@ -867,14 +879,14 @@ def dissect_scores(density, rate, draw):
     }
 
 
-def compute_mean(row, column, repeat):
+def compute_mean(density, rate, column, repeat):
     """Compute a cell of ``rrsn-figure1-mean``: what the mean of the supervised
     predictions does to their scores.
 
     Parameters
     ----------
-    row : str
-        Density and rate, such as ``"0.01 5"``.
+    density, rate : str
+        As in :func:`dissect_scores`.
     column : str
         The ``"share"`` of the mean in the squared length of the predictions; the
         ``"spread"`` of the middle terms of ``eq-links-mean`` over the unknown pairs,
@@ -889,12 +901,16 @@ def compute_mean(row, column, repeat):
     float
         The measure.
     """
-    return float(dissect_scores(*row.split(), repeat)[column])
+    return float(dissect_scores(density, rate, repeat)[column])
 
 
 MEAN = Table(
     id="rrsn-figure1-mean",
-    rows=[f"{density} {rate}" for density in DENSITIES for rate in ("5", "20")],
+    rows={
+        f"{density} {rate}": {"density": density, "rate": rate}
+        for density in DENSITIES
+        for rate in ("5", "20")
+    },
     columns=["share", "spread", "correlation", "middle", "last", "all"],
     repeats=N_DRAWS,
     compute=compute_mean,

@@ -610,17 +610,19 @@ def beyond_rows():
 
     Returns
     -------
-    list of str
+    dict of str to dict
         Every method on expression; all but the controls on all inputs; those of
-        ``SINGLE`` on each of the others.
+        ``SINGLE`` on each of the others. Each with its ``name`` and ``inputs``.
     """
     asked = {
         "expression": METHODS,
         "all": [name for name in METHODS if name not in CONTROLS],
     }
-    return [
-        f"{name}, {inputs}" for inputs in INPUTS for name in asked.get(inputs, SINGLE)
-    ]
+    return {
+        f"{name}, {inputs}": {"name": name, "inputs": inputs}
+        for inputs in INPUTS
+        for name in asked.get(inputs, SINGLE)
+    }
 
 
 def compute_cell(row, column, repeat):
@@ -657,13 +659,13 @@ TABLE2 = Table(
 )
 
 # %% ../../nbs/23_protein_interactions.ipynb #46e8c467
-def compute_measure(row, column, repeat):
+def compute_measure(name, inputs, column, repeat):
     """Compute a cell of ``rrsn-table2-beyond``.
 
     Parameters
     ----------
-    row : str
-        A key of ``METHODS`` and one of ``INPUTS``, such as ``"RRSN, all"``.
+    name, inputs : str
+        A key of ``METHODS`` and one of ``INPUTS``.
     column : str
         One of ``MEASURES``.
     repeat : int
@@ -674,7 +676,6 @@ def compute_measure(row, column, repeat):
     float
         The measure.
     """
-    name, inputs = row.split(", ")
     return measure(yeast_task(), name, inputs, repeat)[column]
 
 
@@ -837,18 +838,21 @@ TRANSDUCTIONS = {
     "supervised": Transduction(supervised=True),
     "semi-supervised": Transduction(),
 }
-COLUMNS3 = [" ".join(key) for key in product(AREAS, RATES)]
+COLUMNS3 = {
+    f"{area} {rate}": {"area": area, "rate": rate}
+    for area, rate in product(AREAS, RATES)
+}
 
 
-def compute_transduction(row, column, repeat):
+def compute_transduction(row, area, rate, repeat):
     """Compute a cell of ``rrsn-table3``.
 
     Parameters
     ----------
     row : {"supervised", "semi-supervised"}
         The method.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``.
+    area, rate : str
+        As in :func:`completion_area`.
     repeat : int
         Which draw of the labelled nodes, the same for all rows.
 
@@ -857,7 +861,6 @@ def compute_transduction(row, column, repeat):
     float
         The area, in percent.
     """
-    area, rate = column.split()
     return completion_area(yeast_task(), TRANSDUCTIONS[row], area, rate, repeat)
 
 
@@ -895,15 +898,15 @@ VARIANTS = {
 }
 
 
-def compute_variant(row, column, repeat):
+def compute_variant(row, area, rate, repeat):
     """Compute a cell of ``rrsn-table3-variants``.
 
     Parameters
     ----------
     row : str
         A key of ``VARIANTS``, or ``"folds with a link"``.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``.
+    area, rate : str
+        As in :func:`completion_area`.
     repeat : int
         Which draw of the labelled nodes.
 
@@ -912,7 +915,7 @@ def compute_variant(row, column, repeat):
     float
         The area, in percent; or the number of folds.
     """
-    (area, rate), task = column.split(), yeast_task()
+    task = yeast_task()
     if row == "folds with a link":
         return complete(task, TRANSDUCTIONS["supervised"], rate, repeat).n_curved
     setting, kind = VARIANTS[row]
@@ -1239,18 +1242,20 @@ def best_new_links(task, name):
     return strongest_links(-ranks, link_candidates(task), max(TOPS))
 
 
-def compute_new_link(row, column):
+def compute_new_link(column, place=None, many=None):
     """Compute a cell of ``rrsn-table2-new-links``.
 
     Parameters
     ----------
-    row : str
-        A place in the list of :func:`best_new_links`, from ``"1"``; or ``"all"``.
     column : str
         Of a place: the numbers of the two proteins (``"first"``, ``"second"``, from 0),
         whether the pair is ``"held"``, and how many partners they have in ``"common"``.
         Of all: ``"hits 100"``, how many of the first hundred are held; the numbers of
         ``"candidates"`` and of ``"held candidates"``.
+    place : int, optional
+        A place in the list of :func:`best_new_links`, from 1.
+    many : int, optional
+        How many links are the best.
 
     Returns
     -------
@@ -1267,24 +1272,23 @@ def compute_new_link(row, column):
             / 2
         )
     links = best_new_links(task, FINDER)
-    if column.startswith("hits"):
-        return float(task.held[tuple(links[: int(column.split()[1])].T)].sum())
-    a, b = links[int(row) - 1]
+    if many is not None:
+        return float(task.held[tuple(links[:many].T)].sum())
+    a, b = links[place - 1]
     common = task.adjacency[a] @ task.adjacency[b]
     return float(
         {"first": a, "second": b, "held": task.held[a, b], "common": common}[column]
     )
 
 
-_PLACES = [str(place) for place in range(1, N_BEST + 1)]
-_COUNTS, _OF_A_LINK = (
-    [*(f"hits {k}" for k in TOPS), "candidates", "held candidates"],
-    ["first", "second", "held", "common"],
-)
+_PLACES = {str(place): {"place": place} for place in range(1, N_BEST + 1)}
+_COUNTS = {f"hits {many}": {"many": many} for many in TOPS}
+_COUNTS |= {"candidates": {}, "held candidates": {}}
+_OF_A_LINK = {column: {} for column in ("first", "second", "held", "common")}
 NEW_LINKS = Table(
     id="rrsn-table2-new-links",
-    rows=["all", *_PLACES],
-    columns=[*_COUNTS, *_OF_A_LINK],
+    rows={"all": {}} | _PLACES,
+    columns=_COUNTS | _OF_A_LINK,
     repeats=1,
     compute=compute_new_link,
     datasets=["yeast_ppi"],

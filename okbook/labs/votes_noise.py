@@ -210,18 +210,19 @@ def repeated_labels(method, number, percent=20):
     return [float(np.mean(answer == labels[false])) for answer in answers]
 
 
-def compute_false(row, column, repeat):
+def compute_false(row, repeat, noise=None, shift=None):
     """Compute a cell of ``votes-false-labels``.
 
     Parameters
     ----------
     row : str
         A method.
-    column : str
-        ``"weight, 20 %"``, with a level of noise, or ``"moved 0.1"``, with one of
-        ``SHIFTS``.
     repeat : int
         The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`.
+    noise : int, optional
+        The level of noise, in percent, at which weights are followed.
+    shift : float, optional
+        One of ``SHIFTS``, by which examples are moved.
 
     Returns
     -------
@@ -229,10 +230,9 @@ def compute_false(row, column, repeat):
         The mean share of the weight over the last ``LAST`` rounds, or the share of
         false labels that are repeated.
     """
-    what, _, level = column.partition(" ")
-    if what == "moved":
-        return repeated_labels(row, repeat)[SHIFTS.index(float(level))]
-    return false_weight(repeat, float(level.removesuffix(" %")))[-LAST:].mean()
+    if shift is not None:
+        return repeated_labels(row, repeat)[SHIFTS.index(shift)]
+    return false_weight(repeat, float(noise))[-LAST:].mean()
 
 
 FALSE_WEIGHTS = {percent: f"weight, {percent} %" for percent in NOISE[1:]}
@@ -240,7 +240,8 @@ MOVED = {shift: f"moved {shift:g}" for shift in SHIFTS}
 FALSE = Table(
     id="votes-false-labels",
     rows=METHODS,
-    columns=[*FALSE_WEIGHTS.values(), *MOVED.values()],
+    columns={column: {"noise": noise} for noise, column in FALSE_WEIGHTS.items()}
+    | {column: {"shift": shift} for shift, column in MOVED.items()},
     cells=[("AdaBoost", column) for column in FALSE_WEIGHTS.values()]
     + [(method, column) for method in METHODS for column in MOVED.values()],
     repeats=3 * FOLDS,
@@ -383,15 +384,17 @@ def run_attributes(row, m, repeat):
     )
 
 
-def compute_attributes(row, column, repeat):
+def compute_attributes(row, m, term, repeat):
     """Compute a cell of ``votes-attributes``.
 
     Parameters
     ----------
     row : str
         A key of ``ATTRIBUTE_SETS``.
-    column : str
-        The number of attributes and one of ``TERMS``, such as ``"m = 8: vote"``.
+    m : int
+        The number of attributes.
+    term : str
+        One of ``TERMS``.
     repeat : int
         State of the random numbers.
 
@@ -400,21 +403,20 @@ def compute_attributes(row, column, repeat):
     float
         An error, or half of a probability to disagree.
     """
-    m, term = column.removeprefix("m = ").split(": ")
-    return run_attributes(row, int(m), repeat)[term]
+    return run_attributes(row, m, repeat)[term]
 
 
-_DRAWN = [
-    (row, f"m = {m}: {term}")
+_DRAWN = {
+    (row, f"m = {m}: {term}"): {"m": m, "term": term}
     for row in ATTRIBUTE_SETS
     for m in numbers_of_attributes(row)
     for term in TERMS
-]
+}
 ATTRIBUTES = Table(
     id="votes-attributes",
     rows=list(ATTRIBUTE_SETS),
-    columns=list(dict.fromkeys(column for _, column in _DRAWN)),
-    cells=_DRAWN,
+    columns={column: values for (_, column), values in _DRAWN.items()},
+    cells=list(_DRAWN),
     repeats=10,
     compute=compute_attributes,
     datasets=list(ATTRIBUTE_SETS.values()),
@@ -668,16 +670,17 @@ def run_diversity(row, dataset, split):
     }
 
 
-def compute_diversity(row, column, repeat):
+def compute_diversity(row, dataset, quantity, repeat):
     """Compute a cell of ``votes-diversity``.
 
     Parameters
     ----------
     row : str
         A key of ``FAMILIES``.
-    column : str
-        One of ``DIVERSE_SETS`` and a quantity of :func:`run_diversity`, joined by ``":
-        "``.
+    dataset : str
+        One of ``DIVERSE_SETS``.
+    quantity : str
+        A quantity of :func:`run_diversity`.
     repeat : int
         The split.
 
@@ -686,18 +689,17 @@ def compute_diversity(row, column, repeat):
     float
         A kappa or an error.
     """
-    dataset, quantity = column.split(": ")
     return run_diversity(row, dataset, repeat)[quantity]
 
 
 DIVERSITY = Table(
     id="votes-diversity",
     rows=list(FAMILIES),
-    columns=[
-        f"{name}: {what}"
+    columns={
+        f"{name}: {what}": {"dataset": name, "quantity": what}
         for name in DIVERSE_SETS
         for what in ("kappa", "mean error", "largest error", "vote")
-    ],
+    },
     repeats=10,
     compute=compute_diversity,
     datasets=["wdbc", "digits"],
