@@ -24,8 +24,16 @@ from sklearn.preprocessing import normalize
 from ..core import diffusion_gram, labelled_draws, merge_ties
 from ..datasets import load_nips_coauthors
 from ..drawing import strongest_links
-from .rrsn_networks import AREAS, GRIDS, N_DRAWS, RATES, informative_sigma
-from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, node_pairs
+from okbook.labs.rrsn_networks import (
+    AREAS,
+    GRIDS,
+    N_DRAWS,
+    RATES,
+    informative_sigma,
+    link_search,
+    search_points,
+)
+from ..rkhs import node_pairs
 from ..tables import Table
 
 # %% ../../nbs/22_coauthors.ipynb #3e9be817
@@ -246,11 +254,8 @@ class Setting:
         LinkPredictorCV
             The predictor, not fitted.
         """
-        template = SemiSupervisedOutputKernelRidge(
-            input_kernel="precomputed", smoother=self.smoother
-        )
         grids = setting_grids(GRIDS, self.supervised, self.beta2_grid)
-        return LinkPredictorCV(template, **grids, pairs=self.pairs, warm_start=True)
+        return link_search(self.smoother, **grids, pairs=self.pairs)
 
 # %% ../../nbs/22_coauthors.ipynb #ad5e05c5
 def draw_labelled(n_nodes, rate, draw):
@@ -347,9 +352,9 @@ def search(setting, nodes, rate, draw):
     """
     network = load_network(nodes, setting.words)
     labelled = draw_labelled(len(network.names), rate, draw)
-    model = _searching(setting).set_params(random_state=draw)
-    model.fit(network.gram, network.adjacency[np.ix_(labelled, labelled)], labelled)
-    return model.best_params_ | {"score": model.best_score_}, model.node_embedding_
+    model = _searching(setting)
+    points = search_points(model, network.gram, network.adjacency, labelled, draw)
+    return model.best_params_ | {"score": model.best_score_}, points
 
 
 @lru_cache(maxsize=512)

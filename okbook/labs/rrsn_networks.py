@@ -6,8 +6,9 @@
 __all__ = ['N_NODES', 'DENSITIES', 'RATES', 'N_DRAWS', 'AREAS', 'TIMES', 'FACTORS', 'INPUTS', 'GRIDS', 'METHODS', 'COLUMNS',
            'TABLE', 'VARIANTS', 'SENSITIVITY', 'KINDS', 'PAIRS', 'CHOICES', 'MEAN', 'TABLES', 'erdos_renyi',
            'kernel_entropy', 'diffusion_inputs', 'Network', 'informative_sigma', 'sample_network', 'kernel_variance',
-           'describe_inputs', 'compute_inputs', 'Setting', 'draw_labelled', 'link_area', 'compute_setting',
-           'compute_cell', 'compute_variant', 'compute_pairs', 'compute_choice', 'dissect_scores', 'compute_mean']
+           'describe_inputs', 'compute_inputs', 'link_search', 'search_points', 'Setting', 'draw_labelled', 'link_area',
+           'compute_setting', 'compute_cell', 'compute_variant', 'compute_pairs', 'compute_choice', 'dissect_scores',
+           'compute_mean']
 
 # %% ../../nbs/21_synthetic_networks.ipynb #498e9439
 from dataclasses import dataclass, replace
@@ -385,6 +386,77 @@ GRIDS = {
     "beta2_grid": (1e-4, 1e-3, 1e-2, 1e-1),
 }
 
+# %% ../../nbs/21_synthetic_networks.ipynb #5ea2c4b7
+def link_search(smoother="diffusion", sigma=None, **options):
+    """Make the link predictor of the labs on networks, which searches for its
+    parameters.
+
+    It keeps its eigendecompositions from one fit to the next.
+
+    Parameters
+    ----------
+    smoother : str, default="diffusion"
+        The smoother of the semi-supervised regression.
+    sigma : float, optional
+        Width of the Gaussian kernel of the inputs; without it the inputs are a Gram
+        matrix.
+    **options
+        Grids and other parameters of :class:`okbook.rkhs.LinkPredictorCV`.
+
+    Returns
+    -------
+    LinkPredictorCV
+        The predictor, not fitted.
+
+    Examples
+    --------
+    >>> from okbook.labs.rrsn_networks import link_search
+    >>> link_search(pairs="one").pairs
+    'one'
+    """
+    if sigma is None:
+        template = SemiSupervisedOutputKernelRidge(
+            input_kernel="precomputed", smoother=smoother
+        )
+    else:
+        template = SemiSupervisedOutputKernelRidge(
+            input_params={"sigma": sigma}, smoother=smoother
+        )
+    return LinkPredictorCV(template, **options, warm_start=True)
+
+
+def search_points(model, inputs, adjacency, labelled, draw, centred=False):
+    """Search for parameters on the labelled nodes, and predict the points of all.
+
+    Parameters
+    ----------
+    model : LinkPredictorCV
+        From :func:`link_search`. It is fitted.
+    inputs : ndarray of shape (n, p) or (n, n)
+        Inputs of all nodes, or their Gram matrix.
+    adjacency : ndarray of shape (n, n)
+        The network, of which only the links of labelled nodes are read.
+    labelled : ndarray of int
+        The labelled nodes.
+    draw : int
+        The seed of the folds.
+    centred : bool, default=False
+        Whether to subtract the mean of the points.
+
+    Returns
+    -------
+    ndarray of shape (n, l)
+        The points, whose scalar products are the scores of ``eq-rrsn-10``.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-rrsn-networks`.
+    """
+    known = adjacency[np.ix_(labelled, labelled)]
+    model.set_params(random_state=draw).fit(inputs, known, labelled)
+    points = model.node_embedding_
+    return points - points.mean(axis=0) if centred else points
+
 # %% ../../nbs/21_synthetic_networks.ipynb #3f565943
 @dataclass(frozen=True)
 class Setting:
@@ -465,14 +537,10 @@ class Setting:
         LinkPredictorCV
             The predictor, not fitted.
         """
-        template = SemiSupervisedOutputKernelRidge(
-            input_params={"sigma": network.sigma}, smoother=self.smoother
-        )
         grids = GRIDS | ({"lam2_grid": (0.0,)} if self.supervised else {})
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
-        return LinkPredictorCV(
-            template, **grids, criterion=self.select, pairs=self.pairs, warm_start=True
-        )
+        options = {"criterion": self.select, "pairs": self.pairs}
+        return link_search(self.smoother, network.sigma, **grids, **options)
 
 # %% ../../nbs/21_synthetic_networks.ipynb #38d38d38
 def draw_labelled(rate, draw):
@@ -553,15 +621,12 @@ def _searched(setting, density, rate, draw):
     """The settings tried and their mean areas over the folds; the points predicted
     with the chosen one."""
     network, labelled = setting.network(density, draw), draw_labelled(rate, draw)
-    known = network.adjacency[np.ix_(labelled, labelled)]
     model = _searching(setting, density, draw if setting.new_graphs else 0)
     if setting.shared:
         model.set_params(**_shared_grids(setting, density, rate))
-    model.set_params(random_state=draw).fit(network.inputs, known, labelled)
-    return (
-        model.cv_results_,
-        model.node_embedding_ - setting.centred * model.node_embedding_.mean(axis=0),
-    )
+    task = (network.inputs, network.adjacency, labelled, draw)
+    points = search_points(model, *task, setting.centred)
+    return model.cv_results_, points
 
 
 @lru_cache(maxsize=128)

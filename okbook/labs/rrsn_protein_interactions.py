@@ -35,6 +35,8 @@ from okbook.labs.rrsn_networks import (
     RATES,
     informative_sigma,
     link_area,
+    link_search,
+    search_points,
 )
 from okbook.rkhs import (
     EMKernelCompletion,
@@ -45,7 +47,6 @@ from okbook.rkhs import (
     MetricLinks,
     OutputKernelRidge,
     PairwiseKernelSVM,
-    SemiSupervisedOutputKernelRidge,
 )
 from ..tables import Table
 from ..trees import OutputKernelExtraTrees
@@ -741,10 +742,7 @@ class Transduction:
 def _searching(task, setting):
     """The link predictor of a setting; it keeps its eigendecompositions from draw to
     draw."""
-    ridge = SemiSupervisedOutputKernelRidge(
-        input_kernel="precomputed", smoother="diffusion"
-    )
-    return LinkPredictorCV(ridge, threshold=0.0, pairs="one", warm_start=True)
+    return link_search(threshold=0.0, pairs="one")
 
 
 @lru_cache(maxsize=128)
@@ -781,15 +779,12 @@ def complete(task, setting, rate, draw, **grids):
         draw_labelled(len(task.names), rate, draw),
         prepare(task, setting.inputs)[1],
     )
-    model = _searching(task, setting).set_params(
-        random_state=draw, **setting.grids | grids
-    )
+    model = _searching(task, setting).set_params(**setting.grids | grids)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no fold with a link
-        model.fit(K, task.adjacency[np.ix_(labelled, labelled)], labelled)
-    points = model.node_embedding_ - setting.centred * model.node_embedding_.mean(
-        axis=0
-    )
+        points = search_points(
+            model, K, task.adjacency, labelled, draw, setting.centred
+        )
     return Bunch(
         points=points,
         n_curved=len(model.cv_curves_),
@@ -1058,30 +1053,43 @@ def resampled_areas(truth, scores, n_test, n_resamples=200, seed=0):
     return node_bootstrap(truth > 0, scores, ends, resamples)
 
 
+def _measured_pairs(task, fold):
+    """The pairs of a test and a training node, and for each of PARTS, which of them
+    are in it."""
+    pairs = fold_pairs(*fold_nodes(task, fold), "one")
+    missing = np.isnan(task.blocks["expression"]).mean(axis=1)
+    whole = (missing[pairs] < 0.3).all(axis=1)
+    return pairs, dict(zip(PARTS, (whole, ~whole)))
+
+
+def _described_pairs(task, fold):
+    "The truth: how dense the parts are, and how large the first one."
+    pairs, parts = _measured_pairs(task, fold)
+    truth = task.adjacency[tuple(pairs.T)]
+    found = {
+        f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()
+    }
+    return found | {"share, measured pairs": 100 * parts[PARTS[0]].mean()}
+
+
+def _fitted(task, row, fold):
+    "The model of a row of rrsn-table2-why."
+    if row != BY_PR:
+        chosen = TAKEN[row][fold] if row in TAKEN else None
+        return fit_method(task, row, "expression", fold, chosen)[0]
+    train, _ = fold_nodes(task, fold)
+    model = clone(METHODS["RRSN"].estimator).set_params(criterion="pr_auc")
+    known = task.adjacency[np.ix_(train, train)]
+    return model.fit(prepare(task, "expression", fold)[1], known, train)
+
+
 @lru_cache(maxsize=64)
 def _explained(task, row, fold):
     "All columns of a row of rrsn-table2-why, for one fold."
-    train, test = fold_nodes(task, fold)
-    missing = np.isnan(task.blocks["expression"]).mean(axis=1)
-    whole = (missing[fold_pairs(train, test, "one")] < 0.3).all(axis=1)
-    parts = dict(zip(PARTS, (whole, ~whole)))
     if row == "pairs":
-        truth = task.adjacency[tuple(fold_pairs(train, test, "one").T)]
-        found = {
-            f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()
-        }
-        return found | {"share, measured pairs": 100 * whole.mean()}
-    if row == BY_PR:
-        model = clone(METHODS["RRSN"].estimator).set_params(criterion="pr_auc")
-        model.fit(
-            prepare(task, "expression", fold)[1],
-            task.adjacency[np.ix_(train, train)],
-            train,
-        )
-    else:
-        model = fit_method(
-            task, row, "expression", fold, TAKEN[row][fold] if row in TAKEN else None
-        )[0]
+        return _described_pairs(task, fold)
+    (train, test), (_, parts) = fold_nodes(task, fold), _measured_pairs(task, fold)
+    model = _fitted(task, row, fold)
     truth, scores, _ = pair_values(task, model, fold, "one")
     seen = {"": (truth, scores)} | {
         f", {name}": (truth[part], scores[part]) for name, part in parts.items()
