@@ -52,7 +52,9 @@ def check_same(ours, theirs):
     assert [h.threshold_ for h in ours.estimators_] == [
         tree.threshold[0] for tree in trees
     ]
-    np.testing.assert_allclose(2.0 * ours.alphas_, theirs.estimator_weights_, rtol=1e-8)
+    np.testing.assert_allclose(
+        2.0 * ours.estimator_weights_, theirs.estimator_weights_, rtol=1e-8
+    )
 
 
 def stumps(X, y, T, repeats):
@@ -88,7 +90,9 @@ def trees(X, y, T, repeats):
         DecisionTreeClassifier(max_depth=3), n_estimators=T, random_state=0
     )
     np.testing.assert_allclose(
-        2.0 * ours.fit(X, y).alphas_, theirs.fit(X, y).estimator_weights_, rtol=1e-8
+        2.0 * ours.fit(X, y).estimator_weights_,
+        theirs.fit(X, y).estimator_weights_,
+        rtol=1e-8,
     )
     what = (
         f"AdaBoost, {T} trees of depth three, {X.shape[1]} features, the same weights"

@@ -1,4 +1,4 @@
-"""Speed of okbook.mkl's certified solver beside cvxpy, the source's method and MKLpy:
+"""Speed of okbook.mkl's Newton solver beside cvxpy, the source's method and MKLpy:
 ``python benchmarks/mkl.py``.
 
 The kernels are the 69 of lab 41 where its data are found, and otherwise 69 Gaussian
@@ -35,12 +35,12 @@ from measure import (
 from okbook.core import RBFKernel
 from okbook.mkl import (
     PairProblem,
-    _Pairs,
+    SmoothedLoss,
     lam_max,
     make_regularizer,
     mkl_path,
-    solve_certified,
     solve_cvxpy,
+    solve_newton,
     solve_sgd,
     standardize_gram,
 )
@@ -90,16 +90,16 @@ def solve_each(problem, n, lams):
         np.full(P, 0.1, dtype=np.float32),
         np.ones(problem.n_pairs, dtype=np.float32),
     )
-    pairs = _Pairs(problem)
+    pairs = SmoothedLoss.of_problem(problem)
     blas = median_seconds(lambda: (problem.Z @ mu, problem.Z.T @ a), 7)
-    fused = median_seconds(lambda: pairs.point(mu.astype(float), 0.2), 7)
+    fused = median_seconds(lambda: pairs.evaluate(mu.astype(float), 0.2), 7)
     report("a plain pass; peer: BLAS, two products", n, fused, blas, blas / fused)
     plain, Q = min(blas, fused), problem.correlations_
     for name in NAMES:
         for lam in lams:
             regularizer, seconds = make_regularizer(name, Q), []
             for _ in range(3):
-                spent, found = timed(lambda: solve_certified(problem, regularizer, lam))
+                spent, found = timed(lambda: solve_newton(problem, regularizer, lam))
                 seconds.append(spent)
             second, work = (
                 statistics.median(seconds),
@@ -137,7 +137,7 @@ def path_each(problem, n, n_lams=20):
         lams = top * np.geomspace(1.0, 1e-3, n_lams)
         seconds, path = timed(lambda: mkl_path(problem, regularizer, lams))
         single = statistics.mean(
-            timed(lambda: solve_certified(problem, regularizer, lam))[0] for lam in lams
+            timed(lambda: solve_newton(problem, regularizer, lam))[0] for lam in lams
         )
         assert max(found.gap for found in path) <= 1e-3
         work = f"{name}: path of {n_lams} lams; peer: 5 single solves"
@@ -151,7 +151,7 @@ def sgd_each(problem, n, lam):
         seconds, found = timed(
             lambda: solve_sgd(problem, regularizer, lam, random_state=0)
         )
-        ours, best = timed(lambda: solve_certified(problem, regularizer, lam))
+        ours, best = timed(lambda: solve_newton(problem, regularizer, lam))
         work = (
             f"{name}, lam {lam:g}; peer: the source's SGD, stopped by {found.stopped}"
         )
@@ -170,7 +170,7 @@ def sgd_each(problem, n, lam):
 def beside_cvxpy(n, lam, files):
     "The problem as it is written, by Clarabel."
     ours, peer = (
-        one_process(n, files, side, "l2", str(lam)) for side in ("certified", "cvxpy")
+        one_process(n, files, side, "l2", str(lam)) for side in ("newton", "cvxpy")
     )
     work = f"l2, {n * (n + 1) // 2:,} pairs"
     report(
@@ -254,13 +254,13 @@ def one(side, name, lam, n, file):
     warm = PairProblem(
         [np.eye(6), np.ones((6, 6))], [0, 0, 0, 1, 1, 1], n_jobs=2
     )  # compiled functions are loaded
-    solve_certified(warm, make_regularizer(name, 2), lam)
+    solve_newton(warm, make_regularizer(name, 2), lam)
     before = peak_gigabytes()
     build = lambda: PairProblem(
         read(file, n), y, n_kernels=P, check_psd=False, n_jobs=2
     )
     spent, problem = timed(build)
-    solver, unit = solve_certified, 1.0
+    solver, unit = solve_newton, 1.0
     if (
         side == "cvxpy"
     ):  # the sum over pairs, not the mean: Clarabel takes a third of the steps

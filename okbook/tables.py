@@ -30,7 +30,7 @@ import sys
 import time
 import types
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -80,14 +80,17 @@ class Table:
     ----------
     id : str
         Its name, also that of its folder, such as ``"ok3-table1"``.
-    rows, columns : sequence of str
-        Their names, in the order of the source.
+    rows, columns : sequence of str, or mapping of str to dict
+        Their names, in the order of the source. A mapping says what each name stands
+        for: values by name, which ``compute`` is given.
     repeats : int
         How often each cell is measured (folds, draws); the source prints mean and
         deviation over them.
     compute : callable
-        ``compute(row, column, repeat, seed) -> float``, a pure function at the top
-        level of a module.
+        A pure function at the top level of a module, which returns a float. It is
+        given those of the names ``row``, ``column``, ``repeat``, ``seed``, and of the
+        values of its row and column, that its signature has. Without ``seed``, all rows
+        meet the same draws, and their differences are paired.
     datasets : sequence of str, default=()
         Names of the registry; their content is checked before a run.
     slice : sequence of (row, column, repeat), default=()
@@ -110,18 +113,22 @@ class Table:
     Examples
     --------
     >>> from okbook.tables import Table
-    >>> def area(row, column, repeat, seed):
-    ...     return float(row) * float(column)
-    >>> table = Table(id="areas", rows=["1", "2"], columns=["3", "4"], repeats=1, compute=area)
+    >>> def area(height, width):
+    ...     return height * width
+    >>> rows = {"low": {"height": 1.0}, "high": {"height": 2.0}}
+    >>> columns = {f"{width} m": {"width": width} for width in (3.0, 4.0)}
+    >>> table = Table(id="areas", rows=rows, columns=columns, repeats=1, compute=area)
     >>> len(table.keys())
     4
+    >>> table.arguments(("high", "3.0 m", 0))
+    {'height': 2.0, 'width': 3.0}
     """
 
     id: str
-    rows: Sequence[str]
-    columns: Sequence[str]
+    rows: Sequence[str] | Mapping[str, dict]
+    columns: Sequence[str] | Mapping[str, dict]
     repeats: int
-    compute: Callable[[str, str, int, int], float]
+    compute: Callable[..., float]
     datasets: Sequence[str] = ()
     slice: Sequence[tuple[str, str, int]] = ()
     summary: str = ""
@@ -141,6 +148,14 @@ class Table:
         if not 0 <= self.rtol < 1:
             raise ValueError(
                 f"the rtol of a table must be at least 0 and below 1, got {self.rtol!r}"
+            )
+        rows, columns = (
+            set().union(*names.values()) if isinstance(names, Mapping) else set()
+            for names in (self.rows, self.columns)
+        )
+        if twice := rows & columns | (rows | columns) & {*Key._fields, "seed"}:
+            raise ValueError(
+                f"a value of a table has one meaning, but {min(twice)!r} has two"
             )
         _known(self, self.slice)
 
@@ -177,6 +192,27 @@ class Table:
         text = json.dumps([self.seed, self.id, *key])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
+    def arguments(self, key):
+        """What the function of the table is given for a cell.
+
+        Parameters
+        ----------
+        key : Key
+            The key of a cell.
+
+        Returns
+        -------
+        dict
+            Of ``row``, ``column``, ``repeat``, ``seed`` and the values of the row and
+            the column, those that are parameters of the function.
+        """
+        key = Key(*key)
+        given = key._asdict() | {"seed": self.seed_of(key)}
+        for name, names in ((key.row, self.rows), (key.column, self.columns)):
+            given |= names[name] if isinstance(names, Mapping) else {}
+        wanted = inspect.signature(self.compute).parameters
+        return {name: given[name] for name in wanted if name in given}
+
 # %% ../nbs/91_tables.ipynb #86537f3f
 def _known(table, keys):
     "The keys, as keys; a ValueError if the table has no such cell."
@@ -199,7 +235,7 @@ def _compute(table, key):
     start = time.perf_counter()
     try:
         with threadpool_limits(1):
-            value = float(table.compute(*key, table.seed_of(key)))
+            value = float(table.compute(**table.arguments(key)))
     except Exception as error:
         raise CellError(
             f"table {table.id!r}: cell ({key}) failed: {type(error).__name__}: {error}"
@@ -1141,9 +1177,9 @@ def code_fingerprint(function):
 
     Parameters
     ----------
-    function : callable
-        The ``compute`` of a table: a function at the top level of a module, or a
-        ``functools.partial`` of one.
+    function : callable or Table
+        A table, or its ``compute``: a function at the top level of a module, or a
+        ``functools.partial`` of one. The values of rows and columns count as well.
 
     Returns
     -------
@@ -1162,16 +1198,26 @@ def code_fingerprint(function):
     >>> len(code_fingerprint(check))
     16
     """
-    plain = inspect.unwrap(getattr(function, "func", function))
-    packages = {"okbook", plain.__module__.partition(".")[0]}
-    return _fingerprint(_Program(packages, _read_module), function)
+    compute = getattr(function, "compute", function)
+    plain = inspect.unwrap(getattr(compute, "func", compute))
+    program = _Program({"okbook", plain.__module__.partition(".")[0]}, _read_module)
+    return _fingerprint(program, _computed_by(function))
+
+
+def _computed_by(table):
+    """What a cell is computed by: the function of a table, with the values of its rows
+    and columns if there are any; or a function alone."""
+    if not isinstance(table, Table):
+        return table
+    values = [part for part in (table.rows, table.columns) if isinstance(part, Mapping)]
+    return [table.compute, *values] if values else table.compute
 
 # %% ../nbs/91_tables.ipynb #f4844bd7
 def _identity(table):
     "What the cells of a table depend on."
     return {
         "seed": table.seed,
-        "code": code_fingerprint(table.compute),
+        "code": code_fingerprint(table),
         "datasets": {name: datasets.check(name) for name in table.datasets},
     }
 
@@ -1259,7 +1305,7 @@ def _cluster(table, scheduler):
         raise TableError(
             "the backend 'dask' needs distributed: pip install 'okbook[dask]'"
         ) from None
-    here = code_fingerprint(table.compute)
+    here = code_fingerprint(table)
     with contextlib.ExitStack() as stack:
         try:
             client = (
@@ -1273,7 +1319,7 @@ def _cluster(table, scheduler):
                 f"{error}"
             ) from error
         for worker, there in client.run(
-            code_fingerprint, table.compute, on_error="return"
+            code_fingerprint, table, on_error="return"
         ).items():
             if isinstance(there, Exception):
                 raise TableError(
@@ -1409,13 +1455,13 @@ def run(
     --------
     >>> import tempfile
     >>> from okbook.tables import Table, run
-    >>> def area(row, column, repeat, seed):
+    >>> def area(row, column):
     ...     return float(row) * float(column)
-    >>> table = Table(id="areas", rows=["1", "2"], columns=["3", "4"], repeats=1, compute=area)
+    >>> table = Table("areas", rows=["1", "2"], columns=["3"], repeats=1, compute=area)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cells = run(table, folder, progress=False)
-    >>> cells["2", "4", 0][0]
-    8.0
+    >>> cells["2", "3", 0][0]
+    6.0
     """
     folder = table_folder(table.id) if folder is None else Path(folder)
     identity = _identity(table)
@@ -1552,7 +1598,7 @@ def compare(table, folder=None):
     Examples
     --------
     >>> from okbook.tables import Table, compare
-    >>> table = Table(id="areas", rows=["1"], columns=["3", "4"], repeats=1, compute=min)
+    >>> table = Table("areas", rows=["1"], columns=["3", "4"], repeats=1, compute=min)
     >>> compare(table)["mark"].tolist()
     ['not run', 'not run']
     """
@@ -1776,13 +1822,14 @@ def check_slice(table, folder=None):
     --------
     >>> import tempfile
     >>> from okbook.tables import Table, check_slice, run
-    >>> def area(row, column, repeat, seed):
+    >>> def area(row, column):
     ...     return float(row) * float(column)
-    >>> table = Table("areas", rows=["1", "2"], columns=["3"], repeats=1, compute=area, slice=[("2", "3", 0)])
+    >>> some = [("2", "3", 0)]
+    >>> table = Table("areas", ["1", "2"], ["3"], 1, compute=area, slice=some)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cells = run(table, folder, progress=False)
-    ...     print([stored == again for stored, again in check_slice(table, folder).values()])
-    [True]
+    ...     print(list(check_slice(table, folder).values()))
+    [(6.0, 6.0)]
     """
     folder = table_folder(table.id) if folder is None else Path(folder)
     return _compute_again(
@@ -1822,13 +1869,13 @@ def check_code(table, folder=None):
     >>> from okbook.datasets import check
     >>> from okbook.tables import Table, check_code, code_fingerprint
     >>> table = Table("areas", rows=["1"], columns=["3"], repeats=1, compute=check)
-    >>> with tempfile.TemporaryDirectory() as folder:  # nothing is stored, so that nothing is stale
+    >>> with tempfile.TemporaryDirectory() as folder:  # nothing stored, nothing stale
     ...     print(check_code(table, folder) == code_fingerprint(check))
     True
     """
     folder = table_folder(table.id) if folder is None else Path(folder)
     record, _ = _stored(table, folder)
-    now = code_fingerprint(table.compute)
+    now = code_fingerprint(table)
     if record and (stale := set(_codes(record)) - {now}):
         raise TableStale(
             f"table {table.id!r} was computed by code {', '.join(sorted(stale))}, "
@@ -1886,13 +1933,14 @@ def stamp(
     --------
     >>> import tempfile
     >>> from okbook.tables import Table, run, stamp
-    >>> def area(row, column, repeat, seed):
+    >>> def area(row, column):
     ...     return float(row) * float(column)
-    >>> def area_by_sides(row, column, repeat, seed):
+    >>> def area_by_sides(row, column):
     ...     sides = float(row), float(column)
     ...     return sides[0] * sides[1]
-    >>> table = Table("areas", rows=["1", "2"], columns=["3"], repeats=1, compute=area, slice=[("2", "3", 0)])
-    >>> other = Table("areas", rows=["1", "2"], columns=["3"], repeats=1, compute=area_by_sides, slice=[("2", "3", 0)])
+    >>> some = [("2", "3", 0)]
+    >>> table = Table("areas", ["1", "2"], ["3"], 1, compute=area, slice=some)
+    >>> other = Table("areas", ["1", "2"], ["3"], 1, compute=area_by_sides, slice=some)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cells = run(table, folder, progress=False)
     ...     print(list(stamp(other, folder, progress=False).values()))

@@ -1,6 +1,7 @@
 """Oracles, scikit-learn's checks and faults of okbook.ensembles, the part on
 AdaBoost."""
 
+import importlib
 import pickle
 import warnings
 
@@ -26,7 +27,13 @@ from okbook.ensembles import (
     AdaBoost,
     DecisionStump,
     RandomizedTreeClassifier,
+    agreement,
+    best_stump,
     boost_step,
+    sort_features,
+    sort_stump_examples,
+    staged_votes,
+    vote_probabilities,
 )
 
 assert_allclose, assert_array_equal = (
@@ -60,10 +67,10 @@ def assert_same_stumps(ours, theirs, X):
 def assert_same_votes(ours, theirs, X):
     T = len(ours.estimators_)
     assert_allclose(
-        2.0 * ours.alphas_, theirs.estimator_weights_[:T], rtol=1e-8
+        2.0 * ours.estimator_weights_, theirs.estimator_weights_[:T], rtol=1e-8
     )  # eq-ada-alpha, eq-ada-samme
     assert_allclose(
-        ours.errors_, theirs.estimator_errors_[:T], rtol=1e-8
+        ours.estimator_errors_, theirs.estimator_errors_[:T], rtol=1e-8
     )  # eq-ada-epsilon
     assert_allclose(
         theirs.estimator_weights_[T:], 0.0, atol=1e-12
@@ -73,7 +80,7 @@ def assert_same_votes(ours, theirs, X):
         assert_array_equal(mine, other)
     if len(ours.classes_) == 2:  # scikit-learn's is a mean, and counts each vote twice
         assert_allclose(
-            2.0 * ours.decision_function(X) / ours.alphas_.sum(),
+            2.0 * ours.decision_function(X) / ours.estimator_weights_.sum(),
             theirs.decision_function(X),
             atol=1e-8,
         )
@@ -150,13 +157,12 @@ def test_trees_sorted_once_equal_scikit_learn(n_classes):
 
 
 def test_trees_are_sorted_once(monkeypatch):
-    import okbook.ensembles as module
-
     made = []
-    sorted_features = module._SortedFeatures
-    monkeypatch.setattr(
-        module, "_SortedFeatures", lambda X: made.append(1) or sorted_features(X)
-    )
+    for name in ("bagging", "adaboost"):
+        module = importlib.import_module(f"okbook.ensembles.{name}")
+        monkeypatch.setattr(
+            module, "sort_features", lambda X: made.append(1) or sort_features(X)
+        )
     X, y = sample()
     AdaBoost(RandomizedTreeClassifier(max_depth=2), n_estimators=5).fit(X, y)
     assert len(made) == 1
@@ -205,6 +211,19 @@ def test_stump_is_the_best_of_all_tests(criterion, n_classes, decimals):
             stump.proba_[side],
             np.bincount(y[inside], w[inside], n_classes) / w[inside].sum(),
         )
+
+
+@pytest.mark.parametrize("criterion", IMPURITIES)
+def test_leaves_of_the_best_stump(criterion):
+    "eq-ada-leaf: the leaf of each example, and the shares of the classes there."
+    X, y = sample(80, 4, 3)
+    w = np.random.default_rng(3).dirichlet(np.ones(80))
+    found = best_stump(sort_stump_examples(X, y, 3), w, criterion)
+    column = X[:, found.feature].astype(np.float32)
+    assert_array_equal(found.leaf, column > found.threshold)
+    for side in (0, 1):
+        mass = np.bincount(y[found.leaf == side], w[found.leaf == side], 3)
+        assert_allclose(found.proba[side], mass / mass.sum())
 
 
 def test_stump_equals_tree_of_depth_one():
@@ -275,10 +294,10 @@ def test_the_notes_word_for_word():
         X, signs, 12, lambda X, y, w: DecisionStump().fit(X, y, w).predict(X)
     )
     model = AdaBoost(n_estimators=12).fit(X, y)
-    assert_allclose(model.errors_, eps)  # eq-ada-epsilon
-    assert_allclose(model.alphas_, alpha)  # eq-ada-alpha
+    assert_allclose(model.estimator_errors_, eps)  # eq-ada-epsilon
+    assert_allclose(model.estimator_weights_, alpha)  # eq-ada-alpha
     assert_allclose(model.normalizers_, Z)  # eq-ada-z
-    assert_allclose(model.weights_, w)  # eq-ada-weights
+    assert_allclose(model.sample_weight_, w)  # eq-ada-weights
     assert_allclose(model.decision_function(X), H)  # eq-ada-vote
     assert_array_equal(model.predict(X), (H > 0).astype(int))
     assert_allclose(model.edges_, 1 - 2 * eps)
@@ -302,13 +321,15 @@ def test_the_real_form(learner):
         alpha = 0.5 * np.log((1 + r) / (1 - r))
         Z = w @ np.exp(-alpha * signs * answer)
         assert_allclose(
-            [model.edges_[t], model.alphas_[t], model.normalizers_[t]], [r, alpha, Z]
+            [model.edges_[t], model.estimator_weights_[t], model.normalizers_[t]],
+            [r, alpha, Z],
         )  # eq-ada-real
         assert Z <= np.sqrt(1 - r**2) + 1e-12  # eq-ada-realbound
         w, total = w * np.exp(-alpha * signs * answer) / Z, total + alpha * answer
     assert_allclose(model.decision_function(X), total)
     assert_allclose(
-        model.votes(X)[:, 1] - model.votes(X)[:, 0], total / model.alphas_.sum()
+        model.votes(X)[:, 1] - model.votes(X)[:, 0],
+        total / model.estimator_weights_.sum(),
     )
     assert np.mean(model.predict(X) != y) <= model.normalizers_.prod()
 
@@ -319,9 +340,9 @@ def test_samme():
     X, y = sample(200, n_classes=4)
     model = AdaBoost(n_estimators=15).fit(X, y)
     votes = model.decision_function(X)
-    assert_allclose(votes / model.alphas_.sum(), model.votes(X))
+    assert_allclose(votes / model.estimator_weights_.sum(), model.votes(X))
     own = model.votes(X)[np.arange(200), y]
-    loss = np.exp(2.0 * model.alphas_.sum() * (1 / 4 - own))
+    loss = np.exp(2.0 * model.estimator_weights_.sum() * (1 / 4 - own))
     assert_allclose(model.normalizers_.prod(), loss.mean())
     assert np.mean(own <= 1 / 4) <= model.normalizers_.prod()  # eq-ada-sammebound
     proba = np.exp(2.0 * votes)
@@ -340,6 +361,37 @@ def test_one_step():
         assert (step.alpha, step.normalizer, step.edge) == (sign * np.inf, 0.0, sign)
 
 
+def test_agreement_by_hand():
+    """eq-ada-agreement: signs for two classes, a guess is worth zero for more, and
+    floats are turned to the side of the label."""
+    codes = np.array([0, 1, 0, 1])
+    assert_array_equal(agreement(np.array([0, 1, 1, 0]), codes), [1, 1, -1, -1])
+    assert_array_equal(
+        agreement(np.array([-1.0, 0.5, 0.5, 0.0]), codes), [1, 0.5, -0.5, 0]
+    )
+    for K in (2, 3, 7):
+        guesses = [agreement(np.full(1, k), np.array([0]), K)[0] for k in range(K)]
+        assert_allclose(sum(guesses), 0.0, atol=1e-12)
+
+
+def test_votes_by_hand():
+    "eq-ada-vote, eq-ada-proba: running sums, and what they say as log odds."
+    answers, weights = np.array([[0, 1], [1, 1], [2, 0]]), [1.0, 2.0, 4.0]
+    *_, last = staged_votes(answers, weights, 3)
+    assert_array_equal(last, [[1, 2, 4], [4, 3, 0]])
+    one, two = staged_votes(answers[:2] == 1, weights[:2])
+    assert_array_equal(one, [-1, 1])
+    assert_array_equal(two, [1, 3])
+    real = list(staged_votes(np.array([[-0.5, 1.0]]), [2.0]))
+    assert_array_equal(real, [[-1.0, 2.0]])
+    proba = vote_probabilities(two)
+    assert_allclose(0.5 * np.log(proba[:, 1] / proba[:, 0]), two)
+    proba = vote_probabilities(last)
+    odds = np.log(proba[:, 1:] / proba[:, :1])
+    assert_allclose(odds, 2.0 * (last[:, 1:] - last[:, :1]))
+    assert_allclose(proba.sum(axis=1), 1.0)
+
+
 # Ends
 
 
@@ -347,11 +399,16 @@ def test_a_perfect_hypothesis_decides_alone():
     X, y = sample(60)
     perfect = AdaBoost(DecisionTreeClassifier(), n_estimators=9).fit(X, y)
     assert (
-        perfect.stopped_
+        perfect.stopping_reason_
         == "The hypothesis of round 1 makes no error on the training examples: it "
         "decides alone."
     )
-    assert (perfect.alphas_, perfect.errors_, perfect.normalizers_, perfect.edges_) == (
+    assert (
+        perfect.estimator_weights_,
+        perfect.estimator_errors_,
+        perfect.normalizers_,
+        perfect.edges_,
+    ) == (
         1.0,
         0.0,
         0.0,
@@ -359,8 +416,11 @@ def test_a_perfect_hypothesis_decides_alone():
     )
     X_new = sample(100, seed=1)[0]
     late = AdaBoost(OneBadStart(), n_estimators=9).fit(X, y)
-    assert "round 2" in late.stopped_
-    assert len(late.estimators_) == 2 and late.alphas_[1] > late.alphas_[0]
+    assert "round 2" in late.stopping_reason_
+    assert (
+        len(late.estimators_) == 2
+        and late.estimator_weights_[1] > late.estimator_weights_[0]
+    )
     assert_array_equal(late.predict(X_new), late.estimators_[1].predict(X_new))
     assert_array_equal(late.predict(X), y)
     assert (
@@ -398,8 +458,8 @@ def test_no_better_than_chance():
         match="stops after 1 rounds. The hypothesis of round 2 is no better",
     ):
         model = AdaBoost(Majority(), n_estimators=9).fit(X, y)
-    assert len(model.estimators_) == len(model.alphas_) == 1
-    assert model.stopped_.startswith(
+    assert len(model.estimators_) == len(model.estimator_weights_) == 1
+    assert model.stopping_reason_.startswith(
         "The hypothesis of round 2 is no better than chance (weighted error 0.5, chance"
     )
     assert_array_equal(model.predict(X), np.full(50, 1))
@@ -418,7 +478,7 @@ def test_no_better_than_chance():
 def test_fewer_rounds_are_the_first_rounds():
     X, y = sample()
     long, short = (AdaBoost(n_estimators=T).fit(X, y) for T in (20, 7))
-    for name in ("alphas_", "errors_", "edges_", "normalizers_"):
+    for name in ("estimator_weights_", "estimator_errors_", "edges_", "normalizers_"):
         assert_array_equal(getattr(long, name)[:7], getattr(short, name))
     assert_allclose(
         list(long.staged_decision_function(X))[6], short.decision_function(X)
@@ -436,10 +496,10 @@ def test_weights_are_repeats_and_zero_is_absence():
         repeated = AdaBoost(learner, n_estimators=15).fit(
             X.repeat(counts, axis=0), y.repeat(counts)
         )
-        assert_allclose(weighted.alphas_, repeated.alphas_)
+        assert_allclose(weighted.estimator_weights_, repeated.estimator_weights_)
         assert_array_equal(weighted.predict(X), repeated.predict(X))
-        assert (weighted.weights_[counts == 0] == 0).all() and np.isclose(
-            weighted.weights_.sum(), 1
+        assert (weighted.sample_weight_[counts == 0] == 0).all() and np.isclose(
+            weighted.sample_weight_.sum(), 1
         )
 
 
@@ -532,15 +592,22 @@ X0, Y0 = sample(20)
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"n_estimators": 0}, "n_estimators must be a whole number, at least 1: got 0"),
         (
-            {"n_estimators": 1.5},
-            "n_estimators must be a whole number, at least 1: got 1.5",
+            {"n_estimators": 0},
+            r"'n_estimators' .* an int in the range \[1, inf\). Got 0",
         ),
-        ({"form": "gentle"}, "form must be 'discrete' or 'real': got 'gentle'"),
+        ({"n_estimators": 1.5}, "'n_estimators' .* an int .* Got 1.5"),
+        ({"form": "gentle"}, "'form' .* a str among .* Got 'gentle'"),
+        ({"resample": "yes"}, "'resample' .* Got 'yes'"),
+        ({"random_state": "seed"}, "'random_state' .* Got 'seed'"),
+        ({"estimator": "stump"}, "'estimator' .* implementing 'fit' and 'predict'"),
         (
             {"estimator": DecisionStump("entropy")},
-            "criterion must be 'gini' or 'error': got 'entropy'",
+            "'criterion' parameter of DecisionStump .* Got 'entropy'",
+        ),
+        (
+            {"estimator": RandomizedTreeClassifier(n_best=0)},
+            "'n_best' parameter of RandomizedTreeClassifier .* Got 0",
         ),
         (
             {"estimator": KNeighborsClassifier()},
@@ -564,7 +631,7 @@ def test_parameters_out_of_range(params, message):
 @pytest.mark.parametrize("model", [DecisionStump(), AdaBoost(n_estimators=3)])
 def test_bad_data(model):
     with pytest.raises(
-        ValueError, match=r"needs two classes: y has one class only, \['a'\]"
+        ValueError, match=r"needs two classes or more: y has one class only, \['a'\]"
     ):
         model.fit(X0, ["a"] * 20)
     with pytest.raises(ValueError, match=r"one class only, \[0\]"):
@@ -582,10 +649,10 @@ def test_bad_data(model):
 @pytest.mark.parametrize(
     "weight, message",
     [
-        (np.ones(9), "one entry an example, 20: got 9"),
-        (np.r_[-1.0, np.ones(19)], "not negative"),
-        (np.zeros(20), "not all zero"),
-        (np.full(20, np.nan), "finite"),
+        (np.ones(9), r"sample_weight.shape == \(9,\), expected \(20,\)"),
+        (np.r_[-1.0, np.ones(19)], "Negative values"),
+        (np.zeros(20), "at least one non-zero number"),
+        (np.full(20, np.nan), "NaN"),
     ],
 )
 @pytest.mark.parametrize("model", [DecisionStump(), AdaBoost(n_estimators=3)])
@@ -619,5 +686,9 @@ def test_scikit_learns_checks(estimator, check):
 def test_large_numbers_of_rounds_stay_finite():
     X, y = make_classification(100, 5, random_state=0)
     model = AdaBoost(n_estimators=1000).fit(X, y)
-    assert np.isfinite(model.alphas_).all() and np.isclose(model.weights_.sum(), 1.0)
-    assert (model.errors_ < 0.5).all() and (model.alphas_ > 0).all()
+    assert np.isfinite(model.estimator_weights_).all() and np.isclose(
+        model.sample_weight_.sum(), 1.0
+    )
+    assert (model.estimator_errors_ < 0.5).all() and (
+        model.estimator_weights_ > 0
+    ).all()

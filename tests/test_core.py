@@ -1,6 +1,8 @@
 """Chapter 00 against outside oracles, on random input; what bad input gets;
 scikit-learn's own checks."""
 
+import doctest
+import inspect
 import pickle
 import tracemalloc
 import warnings
@@ -40,8 +42,10 @@ from okbook.core import (
     feature_space_losses,
     feature_space_variance,
     is_psd,
+    kernels,
     output_kernel_loss,
     pivoted_cholesky,
+    predictor,
 )
 
 SEEDS = range(5)
@@ -98,6 +102,37 @@ def explicit(K):
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def documented_estimator():
+    "The class that the docstring of the mixin shows."
+    example = doctest.DocTestParser().get_doctest(
+        OutputKernelMixin.__doc__, {}, "mixin", None, 0
+    )
+    names = {"__name__": __name__}
+    for step in example.examples:
+        exec(step.source, names)
+    return names["KernelRegression"]
+
+
+KernelRegression = documented_estimator()  # here, so that it can be pickled
+
+
+@parametrize_with_checks([KernelRegression(), KernelRegression(output_kernel="dirac")])
+def test_the_documented_estimator_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_documented_estimator_is_kernel_regression():
+    rng = np.random.default_rng(0)
+    X, queries, Y = rng.random((30, 2)), rng.random((5, 2)), rng.random((30, 3))
+    K = np.exp(-(metrics.pairwise_distances(queries, X) ** 2))
+    expected = K @ Y / K.sum(axis=1, keepdims=True)
+    model = KernelRegression().fit(X, Y)
+    assert_allclose(model.predict(queries), expected, strict=True)
+    source = inspect.cleandoc(OutputKernelMixin.__doc__)
+    lines = [x for x in source.splitlines() if x.startswith("...")]
+    assert len(lines) <= 15  # it is promised to be short
 
 
 def test_tags_follow_the_kernel():
@@ -394,6 +429,65 @@ def test_the_lowest_eigenvalue_decides():
     assert is_psd(np.zeros((4, 4))) and not is_psd(np.array([[0.0, 1.0], [1.0, 0.0]]))
 
 
+@pytest.mark.parametrize("max_exact", [3000, 60])
+@pytest.mark.parametrize("dtype, lowest", [(np.float64, 1e-6), (np.float32, 4e-6)])
+def test_the_tolerance_for_rounding(dtype, lowest, max_exact):
+    """Of the mean of the diagonal: 1e-6, or four roots of n units of rounding; within
+    a factor of three on both sides."""
+    rng, n = np.random.default_rng(0), 70
+    U = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    for factor, psd in ((0.3, True), (3.0, False)):
+        values = np.r_[np.linspace(0.9, 1.1, n - 1), 0.0]
+        values[-1] = -factor * lowest * values.mean()
+        K = (U * values) @ U.T
+        K = ((K + K.T) / 2).astype(dtype)
+        assert is_psd(K, max_exact=max_exact) is psd
+        if psd:
+            check_gram(K)
+        elif max_exact == 3000:
+            with pytest.raises(ValueError, match="positive semi-definite"):
+                check_gram(K)
+    assert is_psd(K, tol=1e-4)
+
+
+def test_the_diagonal_is_looked_at_first():
+    K = np.diag([1.0, 1.0, -3e-6])
+    assert "diagonal" in kernels._indefinite(K)
+    assert kernels._indefinite(np.diag([1.0, 1.0, -3e-7])) is None
+    with pytest.raises(ValueError, match="A must be .* diagonal goes down to -3e-06"):
+        core.check_psd(K, name="A")
+
+
+def test_the_tolerance_for_symmetry():
+    "Five digits of the largest entry; tiles far from the diagonal are compared, too."
+    K = np.eye(600) + 1.0
+    for place in ((1, 3), (2, 500), (599, 0)):
+        for gap, fine in ((1e-5, True), (4e-5, False)):
+            other = K.copy()
+            other[place] += gap
+            if fine:
+                assert check_gram(other) is other
+            else:
+                i, j = sorted(place)
+                with pytest.raises(ValueError, match=rf"entry \({i}, {j}\) is"):
+                    check_gram(other)
+
+
+def test_a_factor_is_recognised():
+    rng = np.random.default_rng(0)
+    Phi = rng.standard_normal((60, 4))
+    K = Phi @ Phi.T
+    direction = rng.standard_normal(60)
+    direction /= np.linalg.norm(direction)
+    size = K.diagonal().mean()
+    assert core.is_factor(Phi, K) and not core.is_factor(Phi[:, :3], K)
+    for part, same in ((1e-10, True), (1e-6, False)):
+        moved = K - part * size * np.outer(direction, direction)
+        assert core.is_factor(Phi, moved) is same
+    flat = np.full((400, 400), 1 / 400)  # the norm is that of whole products
+    assert not core.is_factor(np.eye(400), np.eye(400) + 3e-8 * flat)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pivoted_cholesky(seed):
     rng = np.random.default_rng(seed)
@@ -442,6 +536,79 @@ def test_centring_against_scikit_learn():
     assert_allclose(
         core.normalize_gram(np.diag([4.0, 0.0])), np.diag([1.0, 0.0]), strict=True
     )
+
+
+def test_normalised_gram_matrices():
+    K = np.array([[4.0, 1.0, 1e-9], [1.0, 1.0, 0.0], [1e-9, 0.0, 1e-14]])
+    K_unit, norms = core.normalize_gram(K, tol=1e-12, return_norms=True)
+    assert_array_equal(norms, [2.0, 1.0, np.inf])
+    assert_allclose(K_unit, [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 0]])
+    assert_allclose(core.normalize_gram(K)[2, 2], 1.0)
+    assert core.normalize_gram(K.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("n", [3, 90])
+def test_alignment_of_several_kernels(n):
+    rng = np.random.default_rng(0)
+    grams = [RBFKernel().gram(rng.standard_normal((n, 2))) for _ in range(4)]
+    grams = [core.center_gram(K) for K in grams] + [np.zeros((n, n))]
+    Q = core.alignment_matrix(grams)
+    each = [[core.alignment(A, B) for B in grams] for A in grams]
+    assert_allclose(Q, each, atol=1e-14, strict=True)
+    assert_array_equal(Q.diagonal(), [1, 1, 1, 1, 0])
+    assert_array_equal(Q, Q.T)
+    multiples = core.alignment_matrix([k * grams[0] for k in range(1, 30)])
+    assert_allclose(multiples, np.ones((29, 29)), rtol=1e-14)
+    assert multiples.max() == 1.0
+    single = core.alignment_matrix(np.array(grams, dtype=np.float32))
+    assert single.dtype == np.float64
+    assert_allclose(single, Q, atol=1e-5)
+
+
+def test_alignments_in_blocks_of_rows():
+    "More entries than fit into one block."
+    grams = np.random.default_rng(0).random((2, 2100, 1100), dtype=np.float32)
+    A, B = grams.astype(float)
+    expected = (A * B).sum() / np.sqrt((A * A).sum() * (B * B).sum())
+    assert_allclose(core.alignment_matrix(grams)[0, 1], expected, rtol=1e-12)
+
+
+def test_a_kernel_of_ones_own_is_checked_unless_it_claims_a_theorem():
+    class Negative(core.Kernel):
+        def _gram(self, A, B):
+            return -np.abs(A - B.T) - 1.0
+
+    class Claimed(Negative):
+        always_psd = True
+
+    X, y = np.arange(6.0)[:, None], np.arange(6.0)
+    with pytest.raises(ValueError, match="The Gram matrix of the kernel must be pos"):
+        OutputKernelKNN(2, output_kernel=Negative()).fit(X, y)
+    OutputKernelKNN(2, output_kernel=Claimed()).fit(X, y)
+    with pytest.raises(ValueError, match="The Gram matrix of the kernel must be pos"):
+        Given(FunctionKernel(lambda A, B: -np.outer(A, B))).fit(X, y)
+    for kernel in [*VECTOR_KERNELS[:4], DiracKernel(), GramKernel(np.eye(2))]:
+        assert kernel.always_psd
+    assert not check_kernel("rbf").__class__.__mro__[1].always_psd  # Kernel itself
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, "wide"])
+@pytest.mark.parametrize(
+    "kernel, name",
+    [
+        (RBFKernel(), "sigma"),
+        (RBFKernel(), "gamma"),
+        (PolynomialKernel(), "gamma"),
+        (PolynomialKernel(), "coef0"),
+        (PolynomialKernel(), "degree"),
+        (DiffusionKernel(adjacency=1 - np.eye(3)), "beta"),
+    ],
+)
+def test_parameters_of_kernels_are_finite_and_of_the_right_sign(kernel, name, value):
+    kernel = clone(kernel).set_params(**{name: value})
+    for call in (kernel.fit, lambda: kernel.gram([0, 1]), lambda: kernel.diag([0, 1])):
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
+            call()
 
 
 # Losses and pre-images
@@ -512,11 +679,11 @@ def test_decoding_in_blocks(monkeypatch):
     )
     whole = [decode_weights(W, K, K.diagonal(), support) for support in (False, True)]
     norms = feature_space_losses(W, K, np.zeros((17, 30)), np.zeros(17))
-    blocks = core._blocks
+    blocks = predictor._blocks
     monkeypatch.setattr(
-        core, "_blocks", lambda rows, columns: blocks(rows, columns, budget=100)
+        predictor, "_blocks", lambda rows, columns: blocks(rows, columns, budget=100)
     )
-    assert len(core._blocks(17, 30)) == 6
+    assert len(predictor._blocks(17, 30)) == 6
     for support, expected in enumerate(whole):
         assert_array_equal(decode_weights(W, K, K.diagonal(), bool(support)), expected)
     assert_allclose(feature_space_losses(W, K, np.zeros((17, 30)), np.zeros(17)), norms)
@@ -547,7 +714,7 @@ def test_all_that_follows_from_the_weights(kernel, kind):
         strict=True,
     )
     variance = ((Phi[n:] - Phi[n:].mean(axis=0)) ** 2).sum(axis=1).mean()
-    assert_allclose(feature_space_variance(kernel, truth), variance)
+    assert_allclose(feature_space_variance(kernel.gram(truth)), variance)
     assert_allclose(model.score(W, truth), 1 - losses.mean() / variance)
     blind = Given("precomputed").fit(np.eye(n), kernel.gram(Y))
     assert_allclose(
@@ -584,6 +751,57 @@ def test_sample_weights_count_in_score_and_loss():
         truth, W @ Y, sample_weight=repeats, multioutput="variance_weighted"
     )
     assert_allclose(Given().fit(np.eye(20), Y).score(W, truth, repeats), expected)
+
+
+def test_sample_weights_count_in_the_accuracy():
+    rng = np.random.default_rng(0)
+    y, truth, W = rng.choice([0, 1], 20), rng.choice([0, 1], 8), rng.random((8, 20))
+    y[:2] = 0, 1
+    repeats = 2 ** np.arange(8)
+    model = Given("dirac").fit(np.eye(20), y)
+    expected = metrics.accuracy_score(truth, model.predict(W), sample_weight=repeats)
+    assert_allclose(model.score(W, truth, sample_weight=repeats), expected)
+    assert abs(expected - model.score(W, truth)) > 0.01  # the weights matter
+
+
+def test_negative_votes_have_no_probability():
+    y = ["a", "b", "c"]
+    W = np.array([[1.5, -1.0, 0.5], [-1.0, -2.0, 4.0], [0.0, 0.0, 0.0]])
+    model = Given("dirac").fit(np.eye(3), y)
+    for weights in (W, sp.csr_array(W)):
+        P = model.predict_proba(weights)
+        assert_allclose(P, [[0.75, 0, 0.25], [0, 0, 1], [1 / 3] * 3], strict=True)
+    assert_array_equal(model.predict(W), ["a", "c", "a"])
+    votes = np.array([[0.2, 0.8], [-1.0, 3.0]])
+    assert_allclose(core.class_probabilities(votes), [[0.2, 0.8], [0, 1]], strict=True)
+
+
+def test_variance_in_feature_space():
+    "eq-ok3-11: weights are repetitions; what is left of equal outputs is zero."
+    rng = np.random.default_rng(0)
+    Y, repeats = rng.standard_normal((20, 3)) + 5, rng.integers(1, 4, 20)
+    K, K_repeated = Y @ Y.T, np.repeat(Y, repeats, axis=0) @ np.repeat(Y, repeats, 0).T
+    expected = np.repeat(Y, repeats, axis=0).var(axis=0).sum()
+    assert_allclose(feature_space_variance(K, repeats), expected)
+    assert_allclose(feature_space_variance(K_repeated), expected)
+    assert_allclose(predictor._total_variance(Y, repeats), expected)
+    assert_allclose(
+        feature_space_variance(K, diag=K.diagonal() + 1),
+        feature_space_variance(K) + 1,
+    )
+    same = np.full((7, 7), 0.1) + 1e-16 * rng.standard_normal((7, 7))
+    assert feature_space_variance(same) == 0.0
+    assert predictor._total_variance(np.full((7, 2), 0.1)) == 0.0
+    assert feature_space_variance([[1.0, 1.0], [1.0, 1.0 + 1e-8]]) > 0
+
+
+def test_the_mean_loss_in_units_of_the_variance():
+    assert core.feature_space_r2([1.0, 3.0], 4.0) == 0.5
+    assert core.feature_space_r2([1.0, 3.0], 4.0, [1, 0]) == 0.75
+    assert core.feature_space_r2([0.0, 0.0], 0.0) == 1.0
+    assert core.feature_space_r2([1e-13, 0.0], 0.0, rounding=1e-12) == 1.0
+    assert core.feature_space_r2([1e-11, 0.0], 0.0, rounding=1e-12) == 0.0
+    assert isinstance(core.feature_space_r2([0.0], 0.0), float)
 
 
 def test_dirac_is_one_hot_regression():
@@ -672,7 +890,7 @@ def test_gram_matrix_of_the_inputs():
     """What estimators that need all of it share: the matrix in fit, and its rows for
     queries."""
 
-    class Inputs(core._InputKernelMixin, BaseEstimator):
+    class Inputs(core.InputKernelMixin, BaseEstimator):
         def __init__(self, input_kernel=None, input_params=None):
             self.input_kernel, self.input_params = input_kernel, input_params
 
@@ -748,12 +966,11 @@ def test_scores_against_scikit_learn(seed):
         core.pr_auc(truth, scores, trapezoid=True), metrics.auc(recall, precision)
     )
     y_true, y_pred = rng.choice(list("abcde"), (2, 40))
-    assert_allclose(
-        core.macro_f1(y_true, y_pred), metrics.f1_score(y_true, y_pred, average="macro")
-    )
     labels = np.union1d(y_true, y_pred)
     one_by_one = [metrics.matthews_corrcoef(y_true == c, y_pred == c) for c in labels]
     assert_allclose(core.mean_mcc(y_true, y_pred), np.mean(one_by_one))
+    assert core.mean_mcc(["a", "b"], ["a", "b"]) == 1.0
+    assert core.mean_mcc(["a", "a"], ["a", "b"]) == 0.0  # a class without a variance
 
 
 def test_links_of_a_matrix_count_once_and_where_the_mask_says():
@@ -789,6 +1006,21 @@ def test_vertical_mean_on_a_grid_of_all_rates_keeps_the_area():
     assert_allclose(
         core.vertical_roc(iter(curves))[0], np.linspace(0, 1, 101), strict=True
     )
+
+
+def test_vertical_mean_between_the_points_of_a_curve():
+    "Straight lines between points; on a vertical piece the highest point."
+    rng, grid = np.random.default_rng(0), np.linspace(0, 1, 23)
+    curves = []
+    for m in (3, 6, 9):
+        inner = np.sort(rng.random((2, m)), axis=1)
+        curves.append([np.r_[0, one, 1] for one in inner])
+    each = [np.interp(grid, fpr, tpr) for fpr, tpr in curves]
+    _, mean, sd = core.vertical_roc(curves, grid)
+    assert_allclose(mean, np.mean(each, axis=0), strict=True)
+    assert_allclose(sd, np.std(each, axis=0), atol=1e-15, strict=True)
+    step = [([0, 0.5, 0.5, 0.5, 1], [0, 0.1, 0.4, 0.6, 1])]
+    assert_allclose(core.vertical_roc(step, [0.25, 0.5, 0.75])[1], [0.05, 0.6, 0.8])
 
 
 def test_ordered_folds():
@@ -910,16 +1142,40 @@ def test_bad_gram_matrices(case, way):
             {"n_neighbors": 7},
             X6,
             ValueError,
-            "from 1 to the number of examples, n_samples=6: got 7",
+            "n_neighbors <= n_samples_fit, but n_neighbors = 7, n_samples_fit = 6",
         ),
-        ({"n_neighbors": 0}, X6, ValueError, "from 1 to .*: got 0"),
-        ({"n_neighbors": 2.5}, X6, ValueError, "must be a whole number .*: got 2.5"),
+        (
+            {"n_neighbors": 0},
+            X6,
+            ValueError,
+            r"'n_neighbors' parameter .* range \[1, inf\)\. Got 0",
+        ),
+        (
+            {"n_neighbors": 2.5},
+            X6,
+            ValueError,
+            "'n_neighbors' parameter of OutputKernelKNN must be an int .* Got 2.5",
+        ),
         (
             {"candidates": "leaf"},
             X6,
             ValueError,
-            "'support', 'train' or a sequence of outputs: got 'leaf'",
+            "'candidates' parameter .* must be a str among .* Got 'leaf'",
         ),
+        (
+            {"candidates": 3},
+            X6,
+            ValueError,
+            "'candidates' parameter .* or an array-like. Got 3",
+        ),
+        (
+            {"kernel_params": 3},
+            X6,
+            ValueError,
+            "'kernel_params' parameter .* Got 3",
+        ),
+        ({"input_kernel": 3}, X6, ValueError, "'input_kernel' parameter .* Got 3"),
+        ({"input_params": 3}, X6, ValueError, "'input_params' parameter .* Got 3"),
         (
             {"output_kernel": "dirac"},
             ["a"] * 6,
@@ -938,8 +1194,13 @@ def test_bad_gram_matrices(case, way):
             ValueError,
             "Unknown kernel 'gauss': expected a kernel, a callable",
         ),
-        ({"output_kernel": 3}, X6, ValueError, "Unknown kernel 3"),
-        ({"output_kernel": ["rbf"]}, X6, ValueError, r"Unknown kernel \['rbf'\]"),
+        ({"output_kernel": 3}, X6, ValueError, "'output_kernel' parameter .* Got 3"),
+        (
+            {"output_kernel": ["rbf"]},
+            X6,
+            ValueError,
+            r"'output_kernel' parameter .* Got \['rbf'\]",
+        ),
         (
             {"output_kernel": "rbf", "kernel_params": {"sigma": 1, "gamma": 1}},
             X6,
@@ -950,7 +1211,7 @@ def test_bad_gram_matrices(case, way):
             {"output_kernel": "rbf", "kernel_params": {"sigma": 0}},
             X6,
             ValueError,
-            "sigma .* must be positive: got",
+            r"'sigma' parameter of RBFKernel must be a float in the range \(0.0, inf\)",
         ),
         (
             {"output_kernel": "rbf", "kernel_params": {"width": 1}},
@@ -962,7 +1223,7 @@ def test_bad_gram_matrices(case, way):
             {"output_kernel": PolynomialKernel(1.5)},
             X6,
             ValueError,
-            "integer degree >= 1.*got degree=1.5",
+            "'degree' parameter of PolynomialKernel must be an int .* Got 1.5",
         ),
         (
             {"output_kernel": RBFKernel(), "kernel_params": {"sigma": 1}},
@@ -986,7 +1247,7 @@ def test_bad_gram_matrices(case, way):
             {"output_kernel": "diffusion", "kernel_params": {"beta": -1}},
             GOOD,
             ValueError,
-            "must not be negative: got b",
+            r"'beta' parameter of diffusion_gram must be a float .* Got -1",
         ),
         (
             {"output_kernel": "diffusion"},
@@ -1149,11 +1410,11 @@ def test_bad_scores_and_folds():
         (lambda: core.roc_auc(np.ones((2, 3)), np.ones((2, 3))), "two square matrices"),
         (
             lambda: list(core.StratifiedOrderFold(3).split("aab", list("aab"))),
-            "smallest class, 1: got n_splits=3",
+            "n_splits=3 cannot be greater than .* smallest class, 1",
         ),
         (
             lambda: list(core.StratifiedOrderFold(1).split("aabb", list("aabb"))),
-            "from 2 to .* got n_splits=1",
+            "n_splits == 1, must be >= 2",
         ),
         (lambda: core.labelled_draws(10, 0.01, 2), "labels 0"),
         (lambda: pivoted_cholesky(lambda j: GOOD[j]), "needs its diagonal"),

@@ -21,10 +21,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.ensembles import (
     Bagging,
+    Bootstrap,
     RandomizedTreeClassifier,
-    Sampling,
-    _added_errors,
-    _SortedFeatures,
+    bootstrap_sample,
+    out_of_bag_shares,
+    pessimistic_errors,
+    sort_features,
+    vote_shares,
 )
 
 WEIGHTED = "check_sample_weight_equivalence_on_dense_data"
@@ -115,7 +118,7 @@ def assert_same_tree(ours, theirs, X, codes, weight, criterion):
     while todo:
         a, b, members = todo.pop()
         assert s.n_node_samples[b] == len(members)
-        assert_allclose(t.weight[a], s.weighted_n_node_samples[b])
+        assert_allclose(t.weighted_n_node_samples[a], s.weighted_n_node_samples[b])
         assert_allclose(t.value[a], s.value[b, 0], atol=1e-12)
         if (
             t.feature[a] < 0
@@ -128,7 +131,7 @@ def assert_same_tree(ours, theirs, X, codes, weight, criterion):
         if t.feature[a] == s.feature[b] and t.threshold[a] == s.threshold[b]:
             left = X[members, t.feature[a]] <= t.threshold[a]
             todo += [
-                (t.right[a], s.children_right[b], members[~left]),
+                (t.children_right[a], s.children_right[b], members[~left]),
                 (a + 1, s.children_left[b], members[left]),
             ]
             continue
@@ -203,8 +206,8 @@ def test_counts_are_repeats():
         other = RandomizedTreeClassifier(**params).fit(
             np.repeat(X, counts, axis=0), np.repeat(y, counts)
         )
-        for key in one.tree_:
-            assert_array_equal(one.tree_[key], other.tree_[key])
+        for ours, theirs in zip(one.tree_, other.tree_):
+            assert_array_equal(ours, theirs)
 
 
 def test_whole_weights_and_others_grow_one_tree():
@@ -316,33 +319,38 @@ def test_few_attributes_at_a_node():
 def test_pessimistic_errors():
     """eq-vote-pessimistic: exact for no error, near the binomial limit else, and
     C4.5's numbers."""
-    z = norm.isf(0.25)
     for n in (1, 3, 10, 100):
         exact = n * betaincinv(1, n, 0.75)
-        assert_allclose(_added_errors(float(n), 0.0, 0.25, z), exact, rtol=1e-12)
+        assert_allclose(pessimistic_errors(n, 0.0), exact, rtol=1e-12)
     for n in (20, 50, 200, 1000):
         for e in range(1, n // 2, max(1, n // 20)):
             exact = n * betaincinv(e + 1, n - e, 0.75) - e
-            assert_allclose(
-                _added_errors(float(n), float(e), 0.25, z), exact, rtol=0.08
-            )
-    half = _added_errors(10.0, 0.5, 0.25, z)
-    assert_allclose(
-        half,
-        (_added_errors(10.0, 0.0, 0.25, z) + _added_errors(10.0, 1.0, 0.25, z)) / 2,
-    )
-    assert_allclose(_added_errors(5.0, 4.8, 0.25, z), 0.67 * 0.2)
+            assert_allclose(pessimistic_errors(n, e), exact, rtol=0.08)
+    half = pessimistic_errors(10.0, 0.5)
+    assert_allclose(half, (pessimistic_errors(10, 0) + pessimistic_errors(10, 1)) / 2)
+    assert_allclose(pessimistic_errors(5.0, 4.8), 0.67 * 0.2)
+    U = (5 + pessimistic_errors(40, 5, 0.1)) / 40
+    assert_allclose((40 * U - 5.5) / np.sqrt(40 * U * (1 - U)), norm.isf(0.1))
+    for n, e, confidence in (
+        (0, 0, 0.25),
+        (5, -1, 0.25),
+        (5, 1, 1.0),
+        (np.nan, 1, 0.5),
+    ):
+        with pytest.raises(ValueError, match="must be a float in the range"):
+            pessimistic_errors(n, e, confidence)
 
 
 def pruned(tree, node, scale, confidence):
     "Errors and number of leaves below a node after pruning, by recursion."
-    mass = tree.value[node] * tree.weight[node] * scale
+    mass = tree.value[node] * tree.weighted_n_node_samples[node] * scale
     total, wrong = mass.sum(), mass.sum() - mass.max()
-    leaf = wrong + _added_errors(total, wrong, confidence, norm.isf(confidence))
+    leaf = wrong + pessimistic_errors(total, max(wrong, 0.0), confidence)
     if tree.feature[node] < 0:
         return leaf, 1
     one, other = (
-        pruned(tree, child, scale, confidence) for child in (node + 1, tree.right[node])
+        pruned(tree, child, scale, confidence)
+        for child in (node + 1, tree.children_right[node])
     )
     below = one[0] + other[0]
     return (leaf, 1) if leaf <= below + 0.1 else (below, one[1] + other[1])
@@ -366,9 +374,9 @@ def test_pruning():
             assert_array_equal(t.value[a], s.value[b])
             if s.feature[b] >= 0:
                 assert (t.feature[a], t.threshold[a]) == (s.feature[b], s.threshold[b])
-                todo += [(a + 1, b + 1), (t.right[a], s.right[b])]
+                todo += [(a + 1, b + 1), (t.children_right[a], s.children_right[b])]
             else:
-                assert s.threshold[b] == 0 and s.right[b] == -1
+                assert s.threshold[b] == 0 and s.children_right[b] == -1
     X, y = make_classification(400, flip_y=0.3, random_state=0)
     sizes = [
         RandomizedTreeClassifier(confidence=c).fit(X, y).get_n_leaves()
@@ -394,8 +402,8 @@ def test_sorted_features():
             np.where(rng.random(200) < 0.5, 0.0, -0.0),
         ]
     )
-    columns = _SortedFeatures(X)
-    assert columns.codes.dtype == np.uint16 and columns.first.tolist() == [
+    columns = sort_features(X)
+    assert columns.ranks.dtype == np.uint16 and columns.offsets.tolist() == [
         0,
         6,
         206,
@@ -404,7 +412,7 @@ def test_sorted_features():
     ]
     for f in range(4):
         assert_array_equal(
-            columns.values[columns.first[f] + columns.codes[f]],
+            columns.values[columns.offsets[f] + columns.ranks[f]],
             X[:, f].astype(np.float32),
         )
         assert_array_equal(
@@ -412,7 +420,7 @@ def test_sorted_features():
         )
     wide = np.arange(70000.0)[:, None]
     y = (wide[:, 0] % 20000 < 10000).astype(int)
-    assert _SortedFeatures(wide).codes.dtype == np.uint32
+    assert sort_features(wide).ranks.dtype == np.uint32
     tree = RandomizedTreeClassifier().fit(wide, y)
     assert tree.score(wide, y) == 1.0 and tree.get_n_leaves() == 7
     other = DecisionTreeClassifier(criterion="entropy").fit(wide, y)
@@ -439,12 +447,12 @@ def test_sampling():
     "eq-vote-left: the rows, their number, their law, and the part that is left out."
     X = np.zeros((50, 1))
     for size, drawn_rows in ((None, 50), (20, 20), (0.5, 25)):
-        splits = list(Sampling(size, random_state=1, n_splits=4).split(X))
+        splits = list(Bootstrap(size, random_state=1, n_splits=4).split(X))
         assert len(splits) == 4
         for drawn, left in splits:
             assert drawn.shape == (drawn_rows,)
             assert_array_equal(left, np.setdiff1d(np.arange(50), drawn))
-    many = Sampling(random_state=0, n_splits=2000)
+    many = Bootstrap(random_state=0, n_splits=2000)
     counts = np.zeros(50)
     shares = []
     for drawn, left in many.split(X):
@@ -454,12 +462,12 @@ def test_sampling():
     assert abs(np.mean(shares) - (1 - 1 / 50) ** 50) < 4 * np.std(shares) / np.sqrt(
         2000
     )
-    again = list(Sampling(random_state=0, n_splits=3).split(X))
+    again = list(Bootstrap(random_state=0, n_splits=3).split(X))
     for (a, _), (b, _) in zip(again, many.split(X)):
         assert_array_equal(a, b)
     data, labels = load_iris(return_X_y=True)
     scores = cross_val_score(
-        KNeighborsClassifier(1), data, labels, cv=Sampling(random_state=0, n_splits=5)
+        KNeighborsClassifier(1), data, labels, cv=Bootstrap(random_state=0, n_splits=5)
     )
     assert len(scores) == 5 and scores.min() > 0.85
 
@@ -476,10 +484,13 @@ def test_votes_by_hand(n_jobs):
     model = Bagging(n_estimators=25, oob_score=True, n_jobs=n_jobs, random_state=3).fit(
         X[train], labels[train]
     )
+    peer = DecisionTreeClassifier(criterion="entropy")
     said = np.array(
-        [DecisionTreeClassifier(criterion="entropy").fit(X[train][rows], y[train][rows]).predict(X[test])
-         for rows in model.estimators_samples_]
-    )  # fmt: skip
+        [
+            peer.fit(X[train][rows], y[train][rows]).predict(X[test])
+            for rows in model.estimators_samples_
+        ]
+    )
     ours = model.hypotheses(X[test])
     assert (
         ours == said
@@ -499,7 +510,9 @@ def test_votes_by_hand(n_jobs):
     for tree, rows in zip(trees, model.estimators_samples_):
         for i in np.setdiff1d(np.arange(len(votes)), rows):
             votes[i, tree.predict(X[train][[i]])[0]] += 1
-    assert_allclose(model.oob_votes_, votes / votes.sum(axis=1, keepdims=True))
+    assert_allclose(
+        model.oob_decision_function_, votes / votes.sum(axis=1, keepdims=True)
+    )
     assert model.oob_score_ == (votes.argmax(axis=1) == y[train]).mean()
 
 
@@ -556,8 +569,8 @@ def test_any_learner():
 
 
 def test_dietterichs_ensemble():
-    """Without samples each hypothesis sees all examples, and only the dice inside
-    the trees make them differ."""
+    """Without samples each hypothesis sees all examples, and only the random tests
+    inside the trees make them differ."""
     X, y = load_breast_cancer(return_X_y=True)
     model = Bagging(
         RandomizedTreeClassifier(n_best=20),
@@ -618,17 +631,22 @@ def test_tools(model):
 
 
 BAD_TREES = [
-    ({"criterion": "mse"}, "criterion must be 'entropy' or 'gini': got 'mse'"),
-    ({"n_best": 0}, "n_best must be a whole number, at least 1: got 0"),
-    ({"max_depth": 0}, "max_depth must be a whole number, at least 1"),
-    ({"max_features": "all"}, "max_features must be"),
-    ({"max_features": 0}, "max_features must be"),
-    ({"min_samples_leaf": 0}, "min_samples_leaf must be"),
+    ({"criterion": "mse"}, "'criterion' .* a str among .* Got 'mse'"),
+    ({"n_best": 0}, r"'n_best' .* an int in the range \[1, inf\). Got 0"),
+    ({"n_best": 1.5}, "'n_best' .* an int"),
+    ({"max_depth": 0}, "'max_depth' .* an int in the range"),
+    ({"max_features": "all"}, "'max_features' .* Got 'all'"),
+    ({"max_features": 0}, "'max_features' .* Got 0"),
+    ({"max_features": 1.5}, "'max_features' .* Got 1.5"),
+    ({"min_samples_leaf": 0}, "'min_samples_leaf' .* Got 0"),
+    ({"min_samples_leaf": np.nan}, "'min_samples_leaf' .* Got nan"),
     (
         {"confidence": 1.0},
-        "confidence must be None or a number between 0 and 1: got 1.0",
+        r"'confidence' .* in the range \(0.0, 1.0\) or None. Got 1.0",
     ),
-    ({"confidence": "high"}, "confidence must be"),
+    ({"confidence": np.nan}, "'confidence' .* Got nan"),
+    ({"confidence": "high"}, "'confidence' .* Got 'high'"),
+    ({"random_state": "seed"}, "'random_state' .* Got 'seed'"),
 ]
 
 
@@ -641,18 +659,38 @@ def test_bad_parameters_of_a_tree(params, message):
         Bagging(RandomizedTreeClassifier(**params), n_estimators=2).fit(X, y)
 
 
-def test_bad_parameters_of_votes():
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"n_estimators": 0}, r"'n_estimators' .* in the range \[1, inf\). Got 0"),
+        ({"n_estimators": np.inf}, "'n_estimators' .* an int"),
+        ({"estimator": "tree"}, "'estimator' .* implementing 'fit' and 'predict'"),
+        ({"oob_score": "yes"}, "'oob_score' .* 'yes'"),
+        ({"bootstrap": 2}, "'bootstrap' .* Got 2"),
+        ({"n_jobs": "all"}, "'n_jobs' .* Got 'all'"),
+        (
+            {"oob_score": True, "bootstrap": False},
+            "oob_score=True needs bootstrap=True",
+        ),
+    ],
+)
+def test_bad_parameters_of_votes(params, message):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(
-        ValueError, match="n_estimators must be a whole number, at least 1: got 0"
-    ):
-        Bagging(n_estimators=0).fit(X, y)
-    with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):
-        Bagging(oob_score=True, bootstrap=False).fit(X, y)
-    with pytest.raises(ValueError, match="n_samples must be"):
-        next(Sampling(0).split(X))
-    with pytest.raises(ValueError, match="n_splits must be"):
-        next(Sampling(n_splits=0).split(X))
+    with pytest.raises(ValueError, match=message):
+        Bagging(**params).fit(X, y)
+
+
+def test_bad_parameters_of_a_bootstrap():
+    X = np.zeros((5, 1))
+    for size in (0, 0.0, 1.5, np.nan, "half"):
+        with pytest.raises(
+            ValueError, match="'n_samples' parameter of bootstrap_sample"
+        ):
+            next(Bootstrap(size).split(X))
+    with pytest.raises(ValueError, match="n_splits == 0, must be >= 1"):
+        next(Bootstrap(n_splits=0).split(X))
+    with pytest.raises(ValueError, match="'n' parameter"):
+        bootstrap_sample(0)
 
 
 @pytest.mark.parametrize("model", [RandomizedTreeClassifier(), Bagging(n_estimators=2)])
@@ -663,16 +701,16 @@ def test_bad_data(model):
     weight = np.ones(150)
     weight[3] = -2.0
     for arguments, message in [
-        ((X, np.zeros(150)), "at least two classes: y has one class, 0.0"),
-        ((X, np.full(150, "a")), "y has one class, 'a'"),
         (
-            (X, y, weight),
-            "sample_weight must be finite, not negative, and not all zero: got "
-            "values from -2.0 to 1.0",
+            (X, np.zeros(150)),
+            r"needs two classes or more: y has one class only, \[0.0\]",
         ),
-        ((X, y, np.zeros(150)), "not all zero"),
-        ((X, y, np.full(150, np.nan)), "must be finite"),
-        ((X, y, np.ones(7)), "one entry an example, 150: got 7"),
+        ((X, np.full(150, "a")), r"y has one class only, \['a'\]"),
+        ((X, y, weight), "Negative values in data passed to `sample_weight`"),
+        ((X, y, np.zeros(150)), "at least one non-zero number"),
+        ((X, y, np.full(150, np.nan)), "Input sample_weight contains NaN"),
+        ((X, y, np.full(150, np.inf)), "Input sample_weight contains infinity"),
+        ((X, y, np.ones(7)), r"sample_weight.shape == \(7,\), expected \(150,\)"),
         ((X, y[:-1]), "inconsistent numbers of samples"),
         ((np.where(X > 4, np.nan, X), y), "NaN"),
         ((X[0], y), "Expected 2D array"),
@@ -687,10 +725,35 @@ def test_bad_data(model):
         clone(model).fit(X, y).predict(X[:, :3])
 
 
+def test_shares_by_hand():
+    """eq-vote-shares: counts, or sums of weights, in the order of the codes, also of a
+    class that nobody votes for."""
+    said = np.array([[0, 2], [2, 2], [2, 0], [0, 0]])
+    assert_array_equal(vote_shares(said, 3), [[0.5, 0.0, 0.5], [0.5, 0.0, 0.5]])
+    weights = [1.0, 2.0, 3.0, 4.0]
+    expected = [[0.5, 0.0, 0.5], [0.7, 0.0, 0.3]]
+    assert_allclose(vote_shares(said, 3, weights), expected)
+    assert_allclose(vote_shares(said.tolist(), 3, 7 * np.array(weights)), expected)
+
+
+def test_out_of_bag_shares_by_hand():
+    "Each example is judged by those hypotheses alone that it has no weight for."
+    X, codes = np.arange(4.0, dtype=np.float32)[:, None], np.array([0, 1, 2, 0])
+    weights = [np.array(w, float) for w in ([1, 1, 1, 0], [0, 1, 2, 1], [2, 1, 1, 0])]
+    trees = [RandomizedTreeClassifier().fit(X, codes, w) for w in weights]
+    found = out_of_bag_shares(trees, X, weights, 3)
+    assert_array_equal(found[0], [0, 1, 0])  # the second tree knows 1, 2 and 3 only
+    assert_array_equal(found[3], [0, 0, 1])
+    assert np.isnan(found[1:3]).all()
+
+
 def test_an_example_that_all_have_seen():
     "It has no out-of-bag votes, and does not count."
     X, y = load_iris(return_X_y=True)
     model = Bagging(n_estimators=1, oob_score=True, random_state=0).fit(X, y)
     seen = np.unique(model.estimators_samples_[0])
-    assert np.isnan(model.oob_votes_[seen]).all() and 0.8 < model.oob_score_ <= 1.0
-    assert not np.isnan(np.delete(model.oob_votes_, seen, axis=0)).any()
+    assert (
+        np.isnan(model.oob_decision_function_[seen]).all()
+        and 0.8 < model.oob_score_ <= 1.0
+    )
+    assert not np.isnan(np.delete(model.oob_decision_function_, seen, axis=0)).any()

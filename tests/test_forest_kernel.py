@@ -30,19 +30,27 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import okbook.forest_kernel as module
 from okbook.core import is_psd
 from okbook.forest_kernel import (
     CentredForestKernel,
     ForestKernel,
     ForestKernelSVC,
+    ancestor_map,
+    best_intercept,
+    leaf_machines,
+    leaf_map,
+    leaf_numbers,
     linear_svm,
+    nearest_ancestor_gram,
     oob_accuracies,
     separability_bound,
     separating_hyperplane,
+    shared_leaf_gram,
     target_alignment,
+    tree_shape,
     vote_hyperplane,
 )
+from okbook.forest_kernel import kernel as module
 from okbook.trees import OutputKernelExtraTrees, OutputKernelRandomForest
 
 FORESTS = {
@@ -145,8 +153,8 @@ def test_gram_and_feature_map_by_a_double_loop(data, name, ancestor):
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(4))
-def test_rows_that_fall_together_end_where_apply_says(seed, holes):
-    """The threaded fall through a forest is scikit-learn's apply, missing values,
+def test_leaf_numbers_are_those_of_apply(seed, holes):
+    """The threaded partition by a forest is scikit-learn's apply, missing values,
     ties and infinite depth included."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(300, 6)), rng.integers(1, 4)).astype(
@@ -172,10 +180,9 @@ def test_rows_that_fall_together_end_where_apply_says(seed, holes):
     ]
     for forest in forests:
         forest = forest.fit(X, y)
-        assert module._falls(forest, queries) and not module._falls(
-            forest, sp.csr_array(queries)
-        )
-        shapes = [module._shape(tree, None) for tree in members_of(forest)]
+        assert module._has_plain_trees(forest, queries)
+        assert not module._has_plain_trees(forest, sp.csr_array(queries))
+        shapes = [tree_shape(tree) for tree in members_of(forest)]
         for given in (
             X,
             queries,
@@ -185,13 +192,12 @@ def test_rows_that_fall_together_end_where_apply_says(seed, holes):
         ):
             expected = forest.apply(np.asarray(given)).reshape(len(given), -1)
             for n_jobs in (1, 2):
-                found = np.empty((len(shapes), len(given)), dtype=np.uint16)
-                module._leaves_below(forest, shapes, given, found, n_jobs)
+                found = leaf_numbers(forest, given, shapes, n_jobs)
                 nodes = [shape.leaf[numbers] for shape, numbers in zip(shapes, found)]
                 assert_array_equal(np.transpose(nodes), expected)
 
 
-def test_the_forest_judges_what_falls_through_it(data):
+def test_the_forest_checks_the_inputs(data):
     X, y = data
     endless = np.where(np.arange(5) == 2, np.inf, X)
     for forest in (
@@ -227,7 +233,7 @@ def test_weights_normalisation_and_out_of_bag(data, ancestor):
     root = np.sqrt(slow.diagonal())
     assert_allclose(cosine.gram(), slow / np.outer(root, root), rtol=1e-5, atol=1e-6)
     assert_allclose(cosine.diag(), np.ones(len(X)))
-    Z = cosine._map(cosine.leaves_)
+    Z = cosine.transform()
     assert_allclose((Z @ Z.T).toarray(), cosine.gram(), atol=1e-5)
     plain = slow_gram(
         kernel.forest_, X[:5], X, ancestor, weights
@@ -247,7 +253,9 @@ def test_out_of_bag_of_okbooks_forests(data):
     ours, theirs = (
         ForestKernel(FrozenEstimator(f), oob=True).fit(X, y) for f in (forest, peer)
     )
-    assert_array_equal(ours.leaves_ == ours._blank, theirs.leaves_ == theirs._blank)
+    left_out = [k.leaves_ == np.iinfo(k.leaves_.dtype).max for k in (ours, theirs)]
+    assert left_out[0].any()
+    assert_array_equal(*left_out)
 
 
 def test_breimans_proximity(data):
@@ -271,7 +279,7 @@ def test_large_leaf_numbers_and_blocks(monkeypatch):
     assert kernel.leaves_.dtype == np.uint32 and kernel.n_leaves_.max() > 2**16
     some = np.r_[:50, 65_500:65_550]
     assert_array_equal(kernel.gram(X[some]), 2.0 * np.eye(100))
-    assert_array_equal(kernel.leaves_[:, some], kernel._leaves(X[some]))
+    assert_array_equal(kernel.leaves_[:, some], leaf_numbers(kernel.forest_, X[some]))
     Z = kernel.transform(X[some])
     assert_allclose((Z @ Z.T).toarray(), 2.0 * np.eye(100))
 
@@ -365,7 +373,7 @@ def test_one_machine_by_three_solvers(C, options):
     kernel = ForestKernel(RandomForestClassifier(40, random_state=0), **options).fit(
         X, y
     )
-    Phi = kernel._map(kernel.leaves_)
+    Phi = kernel.transform()
     ours = linear_svm(Phi, y, C, tol=1e-9, max_epochs=20_000, random_state=0)
     on_gram = SVC(C=C, kernel="precomputed", tol=1e-8).fit(
         kernel.gram().astype(float), y
@@ -456,7 +464,7 @@ def test_centred_forests_by_simulation():
     with pytest.raises(ValueError, match="unit cube"):
         CentredForestKernel().gram(X + 1)
     with pytest.raises(
-        ValueError, match="depth must be an integer from 0 to 50: got -1"
+        ValueError, match=r"an int in the range \[0, 50\]. Got -1 instead"
     ):
         CentredForestKernel(depth=-1).gram(X)
 
@@ -609,8 +617,13 @@ def test_bound_in_the_log_scale():
         separability_bound(5, 3, 1.0) == 0.0
         and separability_bound(5, 3, 0.0) == -np.inf
     )
-    for wrong in [(0, 1, 0.5), (1, 0, 0.5), (1, 1, 1.5)]:
-        with pytest.raises(ValueError, match="Needed: n >= 1"):
+    for *wrong, name in [
+        (0, 1, 0.5, "n"),
+        (1, 0, 0.5, "n_trees"),
+        (1, 1, 1.5, "p"),
+        (1, 1, np.nan, "p"),
+    ]:
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of separab"):
             separability_bound(*wrong)
 
 
@@ -658,14 +671,73 @@ def test_bad_input(data, monkeypatch):
     for weights in (np.ones(4), -np.ones(5), np.zeros(5), [np.nan] * 5):
         with pytest.raises(ValueError, match="a number for each of the 5 trees"):
             clone(kernel).set_params(tree_weights=weights).fit(X, y)
-    with pytest.raises(ValueError, match="ancestor must be"):
+    with pytest.raises(ValueError, match="The 'ancestor' parameter of ForestKernel"):
         clone(kernel).set_params(ancestor="nearest").fit(X, y)
-    with pytest.raises(ValueError, match="C must be positive"):
-        ForestKernelSVC(kernel, C=(0, 1)).fit(X, y)
-    with pytest.raises(ValueError, match="solver must be"):
-        ForestKernelSVC(kernel, solver="fast").fit(X, y)
-    with pytest.raises(ValueError, match="validation_forest must be"):
-        ForestKernelSVC(kernel, validation_forest="none").fit(X, y)
+    for C in [(0, 1), 0.0, -1.0, np.nan, np.inf, (1.0, np.nan), (1.0, np.inf), []]:
+        with pytest.raises(ValueError, match=r"\bC\b|minimum of 1 is required"):
+            ForestKernelSVC(kernel, C=C).fit(X, y)
+    for name, wrong in {
+        "solver": "fast",
+        "validation_forest": "none",
+        "validation_size": 1.0,
+        "tol": np.nan,
+        "kernel": "forest",
+    }.items():
+        with pytest.raises(ValueError, match=f"'{name}' parameter of ForestKernelSVC"):
+            ForestKernelSVC(**{"kernel": kernel, name: wrong}).fit(X, y)
+    for name, wrong in {"C": np.inf, "tol": 0.0, "max_epochs": 0}.items():
+        with pytest.raises(ValueError, match=f"'{name}' parameter of linear_svm"):
+            linear_svm(sp.eye_array(2), [0, 1], **{name: wrong})
+
+
+@pytest.mark.parametrize("ancestor", ANCESTORS)
+def test_the_functions_are_the_kernel(data, ancestor):
+    "eq-forestk-kens, eq-forestk-map, eq-forestk-nca: on leaf numbers, weighted."
+    X, y = data
+    forest = RandomForestClassifier(7, random_state=0).fit(X, y)
+    weights = np.random.default_rng(0).uniform(size=7)
+    shapes = [tree_shape(tree, ancestor) for tree in forest]
+    A, B = (leaf_numbers(forest, part, shapes) for part in (X, X[:9]))
+    slow = slow_gram(forest, X, X[:9], ancestor, weights)
+    if ancestor is None:
+        found = shared_leaf_gram(A, B, tree_weights=weights)
+    else:
+        found = nearest_ancestor_gram(shapes, A, B, tree_weights=weights)
+    assert_allclose(found, slow, rtol=1e-5, atol=1e-6)
+    n_leaves = [len(shape.leaf) for shape in shapes]
+    Z = [leaf_map(part, n_leaves, tree_weights=weights) for part in (A, B)]
+    if ancestor is not None:
+        Z = [part @ ancestor_map(shapes) for part in Z]
+    assert_allclose((Z[0] @ Z[1].T).toarray(), slow, rtol=1e-5, atol=1e-6)
+
+
+def test_the_intercept_is_an_order_statistic():
+    "lem-forestk-intercept: no other intercept has a smaller hinge loss."
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        scores, signs = rng.normal(size=9), rng.permutation([-1.0] * 4 + [1.0] * 5)
+        loss = lambda b: np.maximum(0, 1 - signs * (scores + b)).sum()
+        best = loss(best_intercept(scores, signs))
+        assert all(best <= loss(b) + 1e-12 for b in np.r_[signs - scores, -50, 50])
+
+
+def test_machines_on_features_and_on_their_gram_matrix():
+    "eq-forestk-p2, eq-forestk-leaves: w is the weighted sum of the features."
+    X, codes = make_classification(
+        90, 4, n_informative=4, n_redundant=0, n_classes=3, random_state=0
+    )
+    Phi = sp.csr_array(X)
+    for K in (None, X @ X.T):
+        coef, intercept, dual = leaf_machines(
+            Phi, codes, 3, C=0.1, K=K, tol=1e-6, random_state=0
+        )
+        assert coef.shape == (3, X.shape[1]) and intercept.shape == (3,)
+        assert_allclose(coef, dual @ X, atol=1e-12)
+        assert (np.abs(dual) <= 0.1 + 1e-12).all()
+        scores = coef @ X.T + intercept[:, None]
+        signs = np.where(codes == np.arange(3)[:, None], 1, -1)
+        free = (np.abs(dual) > 1e-6) & (np.abs(dual) < 0.1 - 1e-6)
+        assert_allclose((signs * scores)[free], 1.0, atol=0.01)
 
 
 def test_a_gram_matrix_too_large_for_memory(data, monkeypatch):
@@ -675,7 +747,7 @@ def test_a_gram_matrix_too_large_for_memory(data, monkeypatch):
         MemoryError,
         match=r"1000000 x 1000000 in single precision takes 3,725.3 GiB.*linear",
     ):
-        module._check_size(10**6, 10**6)
+        module._check_memory(10**6, 10**6)
     monkeypatch.setattr(module, "_free_memory", lambda: 4 * 90 * 90 - 1)
     with pytest.raises(MemoryError, match="90 x 90"):
         fitted.gram()

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from okbook.core import diffusion_gram
 from okbook.labs import rrsn_coauthors as lab
 from okbook.labs import rrsn_networks as lab21
+from okbook.labs.common import sign_flip_test
 from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
@@ -24,6 +25,11 @@ CACHES = (
     *(lab._searching, lab.search, lab._measured, lab.future_scores),
     *(lab._described, lab._looked_into, lab.best_new_links),
 )
+
+
+def computed(table, *key):
+    "A cell, computed."
+    return table.compute(**table.arguments(key))
 
 
 def clear():
@@ -73,6 +79,9 @@ def test_stored_areas_are_areas(table):
         if key.column.startswith("auc-")
     ]
     assert all(0 < value <= 100 for value in areas)
+    assert bool(areas) == (
+        table.id not in ("rrsn-table1-words", "rrsn-table1-new-links")
+    )
     assert bool(areas) == (
         table.id not in ("rrsn-table1-words", "rrsn-table1-new-links")
     )
@@ -209,12 +218,12 @@ def test_hits_by_hand(small, monkeypatch):
     pairs = [(i, j) for i, j in combinations(range(90), 2) if not early[i, j]]
     ranked = sorted(pairs, key=lambda pair: -scores[pair])[:100]
     hits = sum(small.later[pair] for pair in ranked)
-    assert lab.compute_future("number of co-authors", "hits 100", 0, 0) == hits
+    assert computed(lab.FUTURE, "number of co-authors", "hits 100", 0) == hits
     truth, values = (
         np.array([matrix[pair] for pair in pairs]) for matrix in (small.later, scores)
     )
     expected = [roc_auc_score(truth, values), average_precision_score(truth, values)]
-    got = [lab.compute_future("number of co-authors", area, 0, 0) for area in lab.AREAS]
+    got = [computed(lab.FUTURE, "number of co-authors", area, 0) for area in lab.AREAS]
     np.testing.assert_allclose(got, 100 * np.array(expected))
     shared = lab.future_scores("common co-authors")
     i, j = pairs[7]
@@ -236,7 +245,7 @@ def test_areas_are_scikit_learns(small):
             average_precision_score(links[pairs], scores),
         ]
         got = [
-            lab.compute_cell("supervised", f"{area} 10{later}", 1, 0)
+            computed(lab.TABLE, "supervised", f"{area} 10{later}", 1)
             for area in lab.AREAS
         ]
         np.testing.assert_allclose(got, 100 * np.array(expected))
@@ -244,10 +253,10 @@ def test_areas_are_scikit_learns(small):
 
 def test_cells_are_pure(small):
     "In any order, kept eigendecompositions or not."
-    first = lab.compute_cell("semi-supervised", "auc-pr 20", 1, 0)
+    first = computed(lab.TABLE, "semi-supervised", "auc-pr 20", 1)
     clear()
-    lab.compute_cell("semi-supervised, 1999", "auc-roc 10", 0, 0)
-    assert lab.compute_cell("semi-supervised", "auc-pr 20", 1, 0) == first
+    computed(lab.TABLE, "semi-supervised, 1999", "auc-roc 10", 0)
+    assert computed(lab.TABLE, "semi-supervised", "auc-pr 20", 1) == first
 
 
 def test_supervised_is_ridge_regression_on_the_labelled_authors(small):
@@ -323,8 +332,7 @@ def test_draws_are_nested():
 
 def test_facts_by_hand(small):
     found = {
-        column: lab.compute_words("(a) frequencies", column, 0, 0)
-        for column in lab.FACTS
+        column: lab.compute_words("(a) frequencies", column) for column in lab.FACTS
     }
     pairs = list(combinations(range(90), 2))
     links = [pair for pair in pairs if small.adjacency[pair]]
@@ -348,7 +356,7 @@ def test_facts_by_hand(small):
     ):
         share = np.mean([0.5 <= distance[pair] / unit < 0.55 for pair in chosen])
         np.testing.assert_allclose(
-            lab.compute_words("(a) frequencies", f"{kind} 0.50", 0, 0), 100 * share
+            lab.compute_words("(a) frequencies", f"{kind} 0.50"), 100 * share
         )
 
 
@@ -359,8 +367,7 @@ def test_authors_with_the_same_words_are_found(small, monkeypatch):
     monkeypatch.setattr(lab, "load_network", lambda *_: replace(small, gram=gram))
     clear()
     assert [
-        lab.compute_words("(a) frequencies", c, 0, 0)
-        for c in ("same words", "same, linked")
+        lab.compute_words("(a) frequencies", c) for c in ("same words", "same, linked")
     ] == [1, 1]
     clear()
     apart = small.adjacency.copy()
@@ -369,8 +376,7 @@ def test_authors_with_the_same_words_are_found(small, monkeypatch):
         lab, "load_network", lambda *_: replace(small, gram=gram, adjacency=apart)
     )
     assert [
-        lab.compute_words("(a) frequencies", c, 0, 0)
-        for c in ("same words", "same, linked")
+        lab.compute_words("(a) frequencies", c) for c in ("same words", "same, linked")
     ] == [1, 0]
 
 
@@ -408,25 +414,25 @@ def test_draws_by_hand(small, monkeypatch):
         if name != "words alone":
             chosen, points = lab.search(lab.METHODS[name], "words", "5", 3)
             scores = points @ points.T
-            assert lab.compute_draw(name, "beta", 3, 0) == chosen["beta"]
+            assert lab.compute_draw(name, "beta", 3) == chosen["beta"]
             np.testing.assert_allclose(
-                lab.compute_draw(name, "area in the folds", 3, 0), 100 * chosen["score"]
+                lab.compute_draw(name, "area in the folds", 3), 100 * chosen["score"]
             )
         pairs, links = lab.counted_pairs(small, labelled)
         truth, values = links[pairs], scores[pairs]
         fpr, tpr, _ = roc_curve(truth, values, drop_intermediate=False)
-        rates = [lab.compute_draw(name, column, 3, 0) for column in lab.CURVES["roc"]]
+        rates = [lab.compute_draw(name, column, 3) for column in lab.CURVES["roc"]]
         np.testing.assert_allclose(rates, np.interp(lab.RATE_GRID, fpr, tpr))
         ranked = truth[np.argsort(-values, kind="stable")]
         precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
         recall = np.cumsum(ranked) / ranked.sum()
         for column, r in zip(lab.CURVES["pr"], lab.RECALL_GRID):
             np.testing.assert_allclose(
-                lab.compute_draw(name, column, 3, 0),
+                lab.compute_draw(name, column, 3),
                 precision[recall >= r - 1e-12].max(),
             )
-        low, high = (lab.compute_draw(name, column, 3, 0) for column in lab.INTERVAL)
-        assert 0 < low <= lab.compute_cell(name, "auc-pr 5", 3, 0) <= high <= 100
+        low, high = (lab.compute_draw(name, column, 3) for column in lab.INTERVAL)
+        assert 0 < low <= computed(lab.TABLE, name, "auc-pr 5", 3) <= high <= 100
 
 
 def test_new_links_by_hand(small, monkeypatch):
@@ -443,7 +449,7 @@ def test_new_links_by_hand(small, monkeypatch):
     inside = [small.gram[pair] for pair in combinations(range(90), 2)]
     for place, (a, b) in enumerate(pairs, start=1):
         cell = {
-            c: lab.compute_new_link(str(place), c, 0, 0) for c in lab.NEW_LINKS.columns
+            c: computed(lab.NEW_LINKS, str(place), c, 0) for c in lab.NEW_LINKS.columns
         }
         assert (cell["first"], cell["second"], cell["came true"]) == (
             a,
@@ -489,8 +495,7 @@ def marks(first, second):
         second[1][second[0], column] - first[1][first[0], column] for column in columns
     ]
     up, down = (
-        corrected([lab21.sign_flip_test(sign * gap) for gap in gaps])
-        for sign in (1, -1)
+        corrected([sign_flip_test(sign * gap) for gap in gaps]) for sign in (1, -1)
     )
     return {
         c: "gain" if u < 0.05 else "loss" if d < 0.05 else ""
@@ -583,7 +588,7 @@ def test_links_of_the_future_are_harder_and_labels_do_not_help():
     for row in ("supervised", "supervised, 1999"):
         for which, sign in (("", 1), (", links after 1999", -1)):
             gap = ours[row, f"auc-roc 20{which}"] - ours[row, f"auc-roc 5{which}"]
-            assert 2 * lab21.sign_flip_test(sign * gap) < 0.05
+            assert 2 * sign_flip_test(sign * gap) < 0.05
 
 
 def test_future():

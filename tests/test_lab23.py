@@ -20,11 +20,16 @@ from sklearn.model_selection import ParameterGrid
 
 from okbook.core import diffusion_gram, merge_ties
 from okbook.labs import rrsn_protein_interactions as lab
-from okbook.labs import rrsn_protein_sharing as sharing
+from okbook.labs import rrsn_table3_shared as sharing
 from okbook.tables import read_cells, read_paper
 
 TABLES = Path(__file__).parents[1] / "tables"
 NAMES, ALL = list(lab.METHODS), [*lab.TABLES, *sharing.TABLES]
+
+
+def computed(table, *key):
+    "A cell, computed."
+    return table.compute(**table.arguments(key))
 
 
 @pytest.fixture(scope="module")
@@ -472,9 +477,9 @@ def test_yeast(require_dataset):
 
 def test_facts_by_hand(toy, monkeypatch):
     monkeypatch.setattr(lab, "yeast_task", lambda: toy)
-    assert lab.compute_input("network", "nodes", 0, 0) == 150
+    assert lab.compute_input("network", "nodes") == 150
     for column, links in (("links", toy.adjacency), ("held", toy.held)):
-        assert lab.compute_input("network", column, 0, 0) == sum(
+        assert lab.compute_input("network", column) == sum(
             links[pair] for pair in combinations(range(150), 2)
         )
     for name, known in toy.blocks.items():
@@ -487,9 +492,7 @@ def test_facts_by_hand(toy, monkeypatch):
             100 * np.mean(some),
             100 * half,
         )
-        found = [
-            lab.compute_input(name, column, 0, 0) for column in lab.BLOCK_FACTS[:4]
-        ]
+        found = [lab.compute_input(name, column) for column in lab.BLOCK_FACTS[:4]]
         np.testing.assert_allclose(found, expected)
 
 
@@ -525,25 +528,25 @@ def test_reasons_by_loops_over_pairs(toy, monkeypatch, row):
         ("auc-pr", average_precision_score),
     ):
         for name, part in parts.items():
-            assert lab.compute_why(row, area + name, 1, 0) == pytest.approx(
+            assert lab.compute_why(row, area + name, 1) == pytest.approx(
                 100 * oracle(truth[part], scores[part])
             )
         if row == "local":
-            found = lab.compute_why(row, f"{area}, ranks within each machine", 1, 0)
+            found = lab.compute_why(row, f"{area}, ranks within each machine", 1)
             assert found == pytest.approx(100 * oracle(truth, ranks))
     precision, recall, _ = precision_recall_curve(truth, scores)
     low, high, straight = (
-        lab.compute_why(row, f"auc-pr, {c}", 1, 0)
+        lab.compute_why(row, f"auc-pr, {c}", 1)
         for c in ("low", "high", "straight lines")
     )
-    assert low < lab.compute_why(
-        row, "auc-pr", 1, 0
-    ) < high and straight == pytest.approx(100 * auc(recall, precision))
+    assert low < lab.compute_why(row, "auc-pr", 1) < high and straight == pytest.approx(
+        100 * auc(recall, precision)
+    )
     for name, part in (("measured pairs", whole), ("other pairs", ~whole)):
-        assert lab.compute_why("pairs", f"density, {name}", 1, 0) == pytest.approx(
+        assert lab.compute_why("pairs", f"density, {name}", 1) == pytest.approx(
             100 * truth[part].mean()
         )
-    assert lab.compute_why("pairs", "share, measured pairs", 1, 0) == pytest.approx(
+    assert lab.compute_why("pairs", "share, measured pairs", 1) == pytest.approx(
         100 * whole.mean()
     )
 
@@ -596,7 +599,7 @@ def test_new_links_are_ranked_by_both_models(toy, monkeypatch):
     best = sorted(candidates, key=lambda pair: place[pair] * place[pair[::-1]])
     for row, (a, b) in enumerate(best[: lab.N_BEST], start=1):
         found = {
-            c: lab.compute_new_link(str(row), c, 0, 0)
+            c: computed(lab.NEW_LINKS, str(row), c, 0)
             for c in ("first", "second", "held", "common")
         }
         common = sum(toy.adjacency[a, k] and toy.adjacency[b, k] for k in range(150))
@@ -607,11 +610,11 @@ def test_new_links_are_ranked_by_both_models(toy, monkeypatch):
             "common": common,
         }
     for k in lab.TOPS:
-        assert lab.compute_new_link("all", f"hits {k}", 0, 0) == sum(
+        assert computed(lab.NEW_LINKS, "all", f"hits {k}", 0) == sum(
             toy.held[pair] for pair in best[:k]
         )
-    assert lab.compute_new_link("all", "candidates", 0, 0) == len(candidates)
-    assert lab.compute_new_link("all", "held candidates", 0, 0) == sum(
+    assert computed(lab.NEW_LINKS, "all", "candidates", 0) == len(candidates)
+    assert computed(lab.NEW_LINKS, "all", "held candidates", 0) == sum(
         toy.held[pair] for pair in candidates
     )
 

@@ -9,7 +9,8 @@ import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import (
     average_precision_score,
     balanced_accuracy_score,
@@ -21,20 +22,24 @@ from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, cross_va
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from toy_network import block, network
 
-from okbook.core import OutputKernelKNN, RBFKernel
+from okbook.core import OutputKernelKNN, RBFKernel, pr_auc, roc_auc
 from okbook.rkhs import (
     KernelDependencyEstimation,
+    LinkMixin,
     LinkPredictor,
     LinkPredictorCV,
     OutputKernelRidge,
     SemiSupervisedOutputKernelRidge,
     choose_threshold,
+    curve_areas,
+    node_folds,
     node_pairs,
+    round_scores,
 )
-from okbook.rkhs import _areas as areas
+from okbook.rkhs.links import _best_setting
 from okbook.trees import OutputKernelExtraTrees
 
 RBF = {"input_params": {"sigma": 0.3}}
@@ -137,10 +142,10 @@ def test_kinds_of_pairs_in_the_folds():
         )
         assert_allclose(search.threshold_, model.threshold_, atol=1e-9)
     for model in (LinkPredictor(pairs="two"), LinkPredictorCV(pairs="two")):
-        with pytest.raises(
-            ValueError, match="kind of pairs must be 'any', 'one' or 'both': got 'two'"
-        ):
+        with pytest.raises(ValueError, match="'pairs' parameter .* Got 'two'"):
             model.fit(X, A_l, labelled)
+    with pytest.raises(ValueError, match="kind of pairs must be .*: got 'two'"):
+        node_folds(A_l, kind="two")
 
 
 # Nothing is leaked
@@ -222,12 +227,23 @@ def test_areas_are_scikit_learns_with_ties(seed):
     )
     truth[0], truth[1] = True, False
     expected = roc_auc_score(truth, scores), average_precision_score(truth, scores)
-    assert_allclose(areas(truth, scores), expected, atol=1e-12)  # eq-links-areas
+    found = curve_areas(truth, scores)
+    assert_allclose(found, expected, atol=1e-12)  # eq-links-areas
+    assert_allclose(found, (roc_auc(truth, scores), pr_auc(truth, scores)), atol=1e-12)
+
+
+def test_rounding_ties_what_is_equal_and_nothing_else():
+    scores = np.array([1.0, 0.3, 0.1 + 0.2, 0.3 + 1e-10, -0.2, -1e-14, 0.0])
+    rounded = round_scores(scores)
+    assert_allclose(rounded, scores, rtol=0.0, atol=2e-11)
+    equal = np.equal.outer(rounded, rounded) & ~np.eye(7, dtype=bool)
+    assert np.argwhere(np.triu(equal)).tolist() == [[1, 2], [5, 6]]
+    assert_array_equal(round_scores(np.zeros(3)), np.zeros(3))
 
 
 def test_areas_need_both_classes():
-    assert np.isnan(areas(np.zeros(3, bool), np.arange(3.0))).all()
-    assert np.isnan(areas(np.ones(3, bool), np.arange(3.0))).all()
+    assert np.isnan(curve_areas(np.zeros(3, bool), np.arange(3.0))).all()
+    assert np.isnan(curve_areas(np.ones(3, bool), np.arange(3.0))).all()
 
 
 @pytest.mark.parametrize(
@@ -256,6 +272,7 @@ def test_thresholds_of_one_class_and_of_neighbouring_numbers():
     )  # equal up to rounding
     low, high = 0.0, np.nextafter(0.0, 1.0)
     assert choose_threshold([False, True], [low, high]) == low
+    assert choose_threshold([False, True], [high, 2.0 * high]) == high  # not half way
     for args in (([True], [1.0, 2.0]), ([True], [1.0], "recall"), ([[True]], [[1.0]])):
         with pytest.raises(ValueError, match="two vectors of one length and the rule"):
             choose_threshold(*args)
@@ -461,14 +478,19 @@ def test_supervised_is_semi_supervised_without_smoothness():
     assert_allclose(whole.score_pairs(), models[0].score_pairs(), atol=1e-8)
 
 
-def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monkeypatch):
-    import okbook.rkhs as rkhs
+def count_decompositions(monkeypatch):
+    "A list that grows by one with every spectrum that is made."
+    from okbook.rkhs import semi_supervised
 
-    made = []
-    real = rkhs.SmoothedSpectrum
+    made, real = [], semi_supervised.SmoothedSpectrum
     monkeypatch.setattr(
-        rkhs, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args)
+        semi_supervised, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args)
     )
+    return made
+
+
+def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monkeypatch):
+    made = count_decompositions(monkeypatch)
     X, A, _ = network()
     draws = [np.random.default_rng(i).permutation(len(X))[:25] for i in range(3)]
     warm = LinkPredictorCV(clone(DIFFUSED), **GRIDS, warm_start=True, random_state=0)
@@ -489,6 +511,41 @@ def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monke
     )
     assert len(made) == kept + 6
     assert "_kept" not in pickle.loads(pickle.dumps(warm)).__dict__
+
+
+def test_warm_start_forgets_when_the_times_of_the_smoother_change(monkeypatch):
+    made = count_decompositions(monkeypatch)
+    X, A, labelled = network()
+    A_l, search = block(A, labelled), {**GRIDS, "warm_start": True, "random_state": 0}
+    model = LinkPredictorCV(clone(DIFFUSED), **search).fit(X, A_l, labelled)
+    assert len(made) == 2
+    for n_made, grid in ((4, [0.5, 4.0]), (6, [4.0, 0.5]), (7, [0.5]), (8, None)):
+        model.set_params(beta2_grid=grid).fit(X, A_l, labelled)
+        assert len(made) == n_made  # None: that of the estimator
+        cold = clone(model).set_params(warm_start=False).fit(X, A_l, labelled)
+        del made[n_made:]
+        assert cold.best_params_ == model.best_params_
+        assert_array_equal(cold.score_pairs(), model.score_pairs())
+    model.set_params(estimator__beta2=4.0).fit(X, A_l, labelled)
+    assert len(made) == 9 and set(model.cv_results_["param_beta2"]) == {4.0}
+    for n_made, graph in ((10, "knn"), (11, A), (12, 2.0 * A), (12, 2.0 * A)):
+        model.set_params(estimator__graph=graph).fit(X, A_l, labelled)
+        assert len(made) == n_made
+
+
+def test_the_best_setting_among_equals():
+    means, nan = np.array([0.9, 0.8, 0.9 * (1 - 1e-13), 0.9 * (1 - 1e-8)]), np.nan
+    assert _best_setting(means, np.array([0.1, 0.9, 0.2, 0.9])) == 2
+    assert _best_setting(means, np.array([0.2, 0.9, 0.2 * (1 + 1e-13), 0.9])) == 0
+    assert _best_setting(np.array([nan, 0.5, 0.5]), np.array([0.9, nan, 0.1])) == 2
+    assert _best_setting(np.full(3, nan), np.full(3, nan)) == 0
+
+
+def test_the_laplacian_has_one_time():
+    X, A, labelled = network()
+    grids = {"lam_grid": [0.1], "lam2_grid": [0.1], "beta2_grid": [0.1, 1.0]}
+    model = LinkPredictorCV(SEMI, **grids).fit(X, block(A, labelled), labelled)
+    assert set(model.cv_results_["param_beta2"]) == {0.1}
 
 
 def test_folds_without_a_link_do_not_count():
@@ -558,6 +615,20 @@ def test_grid_search_and_cross_validation_over_node_numbers():
     )
 
 
+def test_the_search_takes_node_numbers_too():
+    X, A, _ = network()
+    model = LinkPredictorCV(SEMI, lam_grid=[0.01, 1.0], lam2_grid=[0.0], random_state=0)
+    train, test = next(iter(KFold(3).split(X)))
+    plain = clone(model).fit(X[train], block(A, train))
+    one, both = plain.score_pairs(X[test], X[train]), plain.score_pairs(X[test])
+    above = np.triu_indices(20, 1)
+    truth = np.r_[A[np.ix_(test, train)].ravel(), block(A, test)[above]]
+    expected = roc_auc_score(truth, np.r_[one.ravel(), both[above]])
+    numbered = model.set_params(graph=A)
+    found = cross_val_score(numbered, X, np.arange(60), cv=[(train, test)])
+    assert_allclose(found, [expected], atol=1e-9)
+
+
 def test_pipeline_pickle_clone():
     X, A, labelled = network()
     for model in (
@@ -604,8 +675,8 @@ class Grouped:
         group = np.unique(y, return_inverse=True)[1].ravel()
         return np.equal.outer(group, group) - np.eye(len(group))
 
-    def _settle(self, estimator, X, *rest):
-        super()._settle(estimator, X, *rest)
+    def _set_embedding(self, estimator, X, factor):
+        super()._set_embedding(estimator, X, factor)
         self.seen_ = X
 
     def predict(self, X):
@@ -624,8 +695,56 @@ class GroupedPredictorCV(Grouped, LinkPredictorCV):
     pass
 
 
+class NearbyLinks(LinkMixin, BaseEstimator):
+    "A method of one's own: linked are nodes that are near."
+
+    def __init__(self, threshold=-0.5, graph=None):
+        self.threshold, self.graph = threshold, graph
+
+    def fit(self, X, y, labelled=None):
+        self.seen_ = self._check_network(X, y, labelled)[0]
+        self._set_threshold([], [])
+        return self
+
+    def score_pairs(self, X1=None, X2=None):
+        check_is_fitted(self)
+        X1, X2 = (
+            self.seen_ if X is None else validate_data(self, X, reset=False)
+            for X in (X1, X1 if X2 is None else X2)
+        )
+        return -cdist(X1, X2)
+
+
+class GroupedNearby(Grouped, NearbyLinks):
+    pass
+
+
+def test_a_method_of_ones_own():
+    X, A, labelled = network()
+    model = NearbyLinks().fit(X, block(A, labelled), labelled)
+    near = cdist(X, X) < 0.5
+    assert_array_equal(model.predict(), near & ~np.eye(60, dtype=bool))
+    curves = model.curves(None, A)
+    assert curves.roc_auc > 0.7 and curves.n_pairs == 25 * 35 + 35 * 34 // 2
+    numbered = NearbyLinks(graph=A).fit(X[:40], np.arange(40))
+    one, both = cdist(X[:40], X[40:]), cdist(X[40:], X[40:])
+    above = np.triu_indices(20, 1)
+    truth = np.r_[A[:40, 40:].ravel(), A[40:, 40:][above]]
+    expected = roc_auc_score(truth, -np.r_[one.ravel(), both[above]])
+    assert_allclose(numbered.score(X[40:], np.arange(40, 60)), expected, atol=1e-12)
+    one, both = cdist(X[:30], X[30:]), cdist(X[30:], X[30:])  # ten of them are known
+    above = np.triu_indices(30, 1)
+    truth = np.r_[A[:30, 30:].ravel(), A[30:, 30:][above]]
+    expected = roc_auc_score(truth, -np.r_[one.ravel(), both[above]])
+    assert_allclose(numbered.score(X[30:], np.arange(30, 60)), expected, atol=1e-12)
+
+
 @parametrize_with_checks(
-    [GroupedPredictor(), GroupedPredictorCV(lam_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1])]
+    [
+        GroupedPredictor(),
+        GroupedPredictorCV(lam_grid=[0.1, 1.0], lam2_grid=[0.0, 0.1]),
+        GroupedNearby(),
+    ]
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -673,26 +792,28 @@ def test_bad_labelled_nodes(labelled, message):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (LinkPredictor(beta=-1.0), "beta must be a number that is not negative"),
-        (LinkPredictor(threshold="recall"), "'f1', 'balanced' or a number"),
-        (LinkPredictor(threshold=True), "'f1', 'balanced' or a number"),
+        (LinkPredictor(beta=-1.0), r"'beta' .* float in the range \[0.0, inf\)"),
+        (LinkPredictor(beta=np.nan), "'beta' .* Got nan"),
+        (LinkPredictor(beta=np.inf), "'beta' .* Got inf"),
+        (LinkPredictor(threshold="recall"), "'threshold' .* Got 'recall'"),
+        (LinkPredictor(threshold=np.nan), "'threshold' .* Got nan"),
+        (LinkPredictor(threshold=-np.inf), "'threshold' .* Got -inf"),
         (
             LinkPredictor(cv=26),
             "cv must be from 2 to the number of labelled nodes, n_samples=25",
         ),
-        (LinkPredictor(cv=1), "cv must be from 2"),
-        (
-            LinkPredictorCV(OutputKernelExtraTrees()),
-            "estimator must be a SemiSupervised",
-        ),
-        (LinkPredictorCV(criterion="f1"), "criterion must be 'roc_auc' or 'pr_auc'"),
-        (LinkPredictorCV(lam_grid=[0.0]), "lam"),
-        (LinkPredictorCV(lam2_grid=[-1.0]), "lam2"),
-        (LinkPredictorCV(beta_grid=[]), "beta_grid must not be empty"),
-        (
-            LinkPredictorCV(beta_grid=[-1.0]),
-            "beta must be a number that is not negative",
-        ),
+        (LinkPredictor(cv=1), r"'cv' .* int in the range \[2, inf\)"),
+        (LinkPredictor(RBFKernel()), "'estimator' .* 'fit' and 'weights'"),
+        (LinkPredictorCV(OutputKernelExtraTrees()), "'estimator' .*SemiSup"),
+        (LinkPredictorCV(criterion="f1"), "'criterion' .* Got 'f1'"),
+        (LinkPredictorCV(threshold=np.inf), "'threshold' .* Got inf"),
+        (LinkPredictorCV(warm_start="yes"), "'warm_start' .* Got 'yes'"),
+        (LinkPredictorCV(lam_grid=[0.0]), "lam_grid"),
+        (LinkPredictorCV(lam_grid=[1.0, np.nan]), "lam_grid"),
+        (LinkPredictorCV(lam2_grid=[-1.0]), "lam2_grid"),
+        (LinkPredictorCV(beta_grid=[]), "beta_grid"),
+        (LinkPredictorCV(beta_grid=[-1.0]), "beta_grid"),
+        (LinkPredictorCV(beta2_grid=[np.inf]), "beta2_grid"),
     ],
 )
 def test_bad_parameters(model, message):

@@ -73,7 +73,7 @@ def test_margins_of_a_fitted_ensemble(load, make):
     names = load().target_names[y]
     model = make(n_estimators=15, random_state=0).fit(X[::2], names[::2])
     found = margins(model, X[1::2], names[1::2])
-    weights = getattr(model, "alphas_", np.ones(len(model.estimators_)))
+    weights = getattr(model, "estimator_weights_", np.ones(len(model.estimators_)))
     predicted = np.array([tree.predict(X[1::2]) for tree in model.estimators_])
     if predicted.dtype.kind != "U":
         predicted = model.classes_[predicted.astype(int)]
@@ -140,9 +140,11 @@ def test_every_training_margin_is_bounded_by_the_product():
     model = AdaBoost(n_estimators=60).fit(X, y)
     theta = np.linspace(-0.2, 0.6, 81)
     for t in (1, 5, 20, 60):
-        found = vote_margins(model.hypotheses(X)[:t], y, model.alphas_[:t])
+        found = vote_margins(model.hypotheses(X)[:t], y, model.estimator_weights_[:t])
         share = (found <= theta[:, None]).mean(axis=1)
-        bound = boosting_margin_bound(model.alphas_[:t], model.normalizers_[:t], theta)
+        bound = boosting_margin_bound(
+            model.estimator_weights_[:t], model.normalizers_[:t], theta
+        )
         assert (share <= bound + 1e-12).all()  # eq-margin-product
 
 
@@ -226,8 +228,15 @@ def test_perfect_trees_have_margin_one():
         (lambda: vote_margins([[0, 1]], [0, 1], [1.0, 1.0]), "must be 1 numbers"),
         (lambda: max_margin_weights([[0, 1]], [0, 1, 1]), r"\(1, 2\) and \(3,\)"),
         (lambda: kappa_error([[0.5, 1.0]], [1, -1]), "needs labels"),
-        (lambda: margin_bound(0.0, 100, 10), "theta must be positive"),
-        (lambda: margin_bound(0.1, 100, 10, delta=1.0), "between 0 and 1"),
+        (lambda: margin_bound(0.0, 100, 10), "'theta' .* Got 0.0"),
+        (lambda: margin_bound(np.nan, 100, 10), "'theta' .* Got nan"),
+        (lambda: margin_bound([0.1, -0.1], 100, 10), "theta must be positive"),
+        (lambda: margin_bound([0.1, np.inf], 100, 10), "theta must be positive"),
+        (lambda: margin_bound(0.1, 0, 10), "'n_examples' .* Got 0"),
+        (lambda: margin_bound(0.1, np.inf, 10), "'n_examples' .* Got inf"),
+        (lambda: margin_bound(0.1, 100, 0.5), "'n_hypotheses' .* Got 0.5"),
+        (lambda: margin_bound(0.1, 100, 10, delta=1.0), "'delta' .* Got 1.0"),
+        (lambda: margin_bound(0.1, 100, 10, delta=np.nan), "'delta' .* Got nan"),
     ],
 )
 def test_bad_input(call, message):

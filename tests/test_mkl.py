@@ -10,19 +10,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog, nnls
 from sklearn.datasets import make_blobs
 
-from okbook.core import RBFKernel, center_gram, centered_alignment, is_psd
+from okbook.core import RBFKernel, alignment, center_gram, centered_alignment, is_psd
 from okbook.mkl import (
     PairProblem,
     Regularizer,
     dual_value,
     duality_gap,
     gram_moments,
-    kernel_correlations,
     lam_max,
     make_regularizer,
     nonnegative_quadratic,
+    optimality_conditions,
+    pair_correlations,
     pair_labels,
-    selection_reasons,
     solve_cvxpy,
     standardize_gram,
 )
@@ -114,9 +114,9 @@ def test_order_of_kernels_and_of_examples(data):
         assert_allclose(solve_cvxpy(other, b, 0.1).mu, weights[order], atol=2e-3)
 
 
-def test_class_weights_and_resampling(data):
+def test_pair_weights_and_resampling(data):
     grams, y = data
-    balanced = PairProblem(grams, y, class_weight="balanced")
+    balanced = PairProblem(grams, y, pair_weight="balanced")
     same = balanced.t > 0
     assert_allclose([balanced.w[same].sum(), balanced.w[~same].sum()], 0.5, rtol=1e-6)
     for n_pairs in (2, 7, 100, 2000):  # the last one needs replacement
@@ -178,16 +178,18 @@ def test_standardised():
 
 def test_correlations_are_alignments(data):
     grams, y = data
-    Q = kernel_correlations(grams)
+    upper = np.triu_indices(len(y))
+    Q = pair_correlations(grams[:, *upper].T, len(y))
+    assert_allclose(Q, [[alignment(K, L) for L in grams] for K in grams], atol=1e-12)
     assert_allclose(
         Q, [[centered_alignment(K, L) for L in grams] for K in grams], atol=1e-12
     )  # eq-pairs-q
     assert_allclose(PairProblem(grams, y).correlations_, Q, atol=1e-6)
     assert is_psd(Q) and Q.min() >= 0 and Q.max() == 1 and (Q.diagonal() == 1).all()
     scaled = grams * np.arange(1, 7)[:, None, None]
-    assert_allclose(kernel_correlations(scaled), Q, atol=1e-12)
+    assert_allclose(pair_correlations(scaled[:, *upper].T, len(y)), Q, atol=1e-12)
     with pytest.raises(ValueError, match="Kernel 1 is zero"):
-        kernel_correlations([np.eye(3), np.zeros((3, 3))])
+        pair_correlations(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]), 2)
 
 
 # Regularisers
@@ -195,7 +197,7 @@ def test_correlations_are_alignments(data):
 
 def test_the_four_terms():
     "The four terms of eq-mkl-1, from their definitions."
-    Q = kernel_correlations(sample()[0])
+    Q = PairProblem(*sample()).correlations_
     mu = np.random.default_rng(0).random(6)
     expected = {
         "l2": mu @ mu,
@@ -269,13 +271,13 @@ def test_latent_variables_may_be_negative():
     assert latent[2] < 0 < latent.sum() < np.abs(latent).sum()
 
 
-def test_negative_price_is_refused():
+def test_negative_coefficient_is_refused():
     b = np.r_[np.full(3, np.sqrt(0.91 / 3)), 0.3]
     F = np.vstack(
         [np.repeat(np.eye(4)[:3], 50, axis=0), np.tile(b, (20, 1)), np.eye(4)[3:]]
     )
     assert root(F @ F.T).sum(axis=0)[-1] < -0.3
-    with pytest.raises(ValueError, match="Kernel 170 has the price -0.3"):
+    with pytest.raises(ValueError, match="Kernel 170 has the linear coefficient -0.3"):
         make_regularizer("l1-corr", F @ F.T)
     make_regularizer("l2-corr", F @ F.T)  # has no such trouble
 
@@ -304,20 +306,21 @@ def test_nonnegative_quadratic(p):
 # Duality
 
 
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("pair_weight", [None, "balanced"])
 @pytest.mark.parametrize("lam", [0.003, 0.1, 1.0])
 @pytest.mark.parametrize("name", TERMS)
-def test_strong_duality_and_conditions(data, name, lam, class_weight):
-    problem = PairProblem(*data, class_weight=class_weight)
+def test_strong_duality_and_conditions(data, name, lam, pair_weight):
+    problem = PairProblem(*data, pair_weight=pair_weight)
     term = make_regularizer(name, problem.correlations_)
     solved = solve_cvxpy(problem, term, lam)
-    assert abs(solved.gap) <= 2e-5 * solved.objective  # thm-pairs-dual
+    assert abs(solved.gap) <= 2e-5  # thm-pairs-dual
     margins, w, a = problem.margins(solved.mu).astype(float), problem.w, solved.a
     assert_allclose(a[margins < 1 - 1e-3], w[margins < 1 - 1e-3], rtol=1e-3)
     assert_allclose(a[margins > 1 + 1e-3], 0, atol=1e-3 * w.max())
-    why = selection_reasons(problem, term, lam, solved.mu, a)  # eq-pairs-kkt
-    assert (why.pull <= why.price + 1e-5).all()
-    assert_allclose(why.pull[solved.mu > 1e-3], why.price[solved.mu > 1e-3], rtol=1e-3)
+    why = optimality_conditions(problem, term, lam, solved.mu, a)  # eq-pairs-kkt
+    on = solved.mu > 1e-3
+    assert (why.adjoint <= why.threshold + 1e-5).all()
+    assert_allclose(why.adjoint[on], why.threshold[on], rtol=1e-3)
     assert_array_equal(why.selected, solved.mu > 0)
 
 
@@ -345,22 +348,22 @@ def test_weak_duality(data, name):
 
 
 def test_dual_of_l1_is_a_linear_program(data):
-    """The greatest sum of stakes whose pull no kernel's price falls short of:
+    """The greatest sum of dual variables whose adjoint exceeds no threshold:
     eq-pairs-duals."""
     problem = PairProblem(*data)
     for name in ("l1", "l1-corr"):
         term = make_regularizer(name, problem.correlations_)
         solved = solve_cvxpy(problem, term, 0.1)
-        pulls = (problem.Z * problem.t[:, None]).T.astype(float)
+        adjoint = (problem.Z * problem.t[:, None]).T.astype(float)
         box = [(0, w) for w in problem.w.astype(float)]
         program = linprog(
-            -np.ones(problem.n_pairs), A_ub=pulls, b_ub=0.05 * term.linear, bounds=box
+            -np.ones(problem.n_pairs), A_ub=adjoint, b_ub=0.05 * term.linear, bounds=box
         )
         assert_allclose(-program.fun, solved.objective, rtol=1e-6)
 
 
 def test_conjugate_is_the_supremum(data):
-    Q = kernel_correlations(data[0])
+    Q = PairProblem(*data).correlations_
     rng = np.random.default_rng(0)
     for name in TERMS:
         term = make_regularizer(name, Q)
@@ -379,10 +382,10 @@ def test_conjugate_is_the_supremum(data):
     assert_allclose(mixed.dual_value(1.0, np.array([1.0, 2.0]), 1.0), 0.5 - 0.5)
 
 
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("pair_weight", [None, "balanced"])
 @pytest.mark.parametrize("name", ["l1", "l1-corr", "sparse-corr"])
-def test_lam_max(data, name, class_weight):
-    problem = PairProblem(*data, class_weight=class_weight)
+def test_lam_max(data, name, pair_weight):
+    problem = PairProblem(*data, pair_weight=pair_weight)
     term = make_regularizer(name, problem.correlations_)
     top = lam_max(problem, term)
     zero = np.zeros(6)
@@ -398,7 +401,7 @@ def test_lam_max_of_curved_terms(data):
     grams, y = data
     problem = PairProblem(grams, y)
     assert (
-        problem.pull(problem.w).min() > 0
+        problem.adjoint(problem.w).min() > 0
     )  # centred kernels, equal weights: prop-pairs-lammax
     for name in ("l2", "l2-corr"):
         term = make_regularizer(name, problem.correlations_)
@@ -407,7 +410,7 @@ def test_lam_max_of_curved_terms(data):
     constant = PairProblem(
         np.ones((2, 30, 30)), y
     )  # pairs of different classes outweigh those of one
-    assert constant.pull(constant.w).max() < 0
+    assert constant.adjoint(constant.w).max() < 0
     for name in ("l2", "l1"):
         term = make_regularizer(name, 2)
         assert lam_max(constant, term) == 0
@@ -425,7 +428,7 @@ def test_kernels_without_negative_values_cannot_win():
     assert solve_cvxpy(centred, make_regularizer("l2", 3), 1e-3).objective < 0.1 * floor
 
 
-# Twins
+# Kernels that resemble each other
 
 
 def test_equal_kernels(data):
@@ -457,7 +460,7 @@ def test_grouping_bound(lam):
     assert (gaps <= bound + 1e-6).all()  # prop-pairs-group, part 1
 
 
-def test_rivals():
+def test_two_correlated_kernels():
     for rho, v2 in itertools.product((0.0, 0.5, 0.9), (0.3, 0.7, 0.95)):
         mu = make_regularizer("l2-corr", np.array([[1, rho], [rho, 1]])).conjugate(
             np.array([1, v2]), 2.0
@@ -467,7 +470,7 @@ def test_rivals():
         else:
             assert_allclose(
                 mu[0] - mu[1], (1 - v2) / (2 * (1 - rho))
-            )  # eq-pairs-rivals
+            )  # eq-pairs-separation
 
 
 # Bad input
@@ -515,32 +518,37 @@ def test_bad_parameters(data):
     ):
         with pytest.raises(ValueError, match=message):
             PairProblem(iter(grams), y, n_kernels=count)
-    with pytest.raises(
-        ValueError, match="class_weight must be None or 'balanced': got 'even'"
-    ):
-        PairProblem(grams, y, class_weight="even")
-    for n_pairs in (1, 2.5):
-        with pytest.raises(
-            ValueError, match="n_pairs must be an integer of at least 2"
-        ):
-            PairProblem(grams, y, n_pairs=n_pairs)
+    for name, values in {
+        "pair_weight": ["even", 1.0],
+        "n_pairs": [1, 2.5, np.nan, np.inf],
+        "n_kernels": [0, 6.0],
+        "check_psd": ["no"],
+        "n_jobs": [1.5],
+        "random_state": ["zero", -1],
+    }.items():
+        for value in values:
+            with pytest.raises(ValueError, match=f"The '{name}' parameter of PairProb"):
+                PairProblem(grams, y, **{name: value})
     problem, term = PairProblem(grams, y), make_regularizer("l2", 6)
     for lam in (0, -1.0, np.inf, np.nan, "small"):
-        for function in (solve_cvxpy, dual_value, selection_reasons):
+        for function in (solve_cvxpy, dual_value, optimality_conditions):
             rest = {
                 solve_cvxpy: (),
                 dual_value: (problem.w,),
-                selection_reasons: (np.zeros(6), problem.w),
+                optimality_conditions: (np.zeros(6), problem.w),
             }[function]
-            with pytest.raises(ValueError, match="lam must be a positive number"):
+            with pytest.raises(ValueError, match="The 'lam' parameter of .* must be"):
                 function(problem, term, lam, *rest)
 
 
 def test_bad_regularizers():
-    with pytest.raises(ValueError, match="must be one of l2, l1, l2-corr"):
+    with pytest.raises(
+        ValueError, match="The 'name' parameter of make_regularizer must be"
+    ):
         make_regularizer("l3", 4)
-    with pytest.raises(ValueError, match="rho must be between 0 and 1: got 2"):
-        make_regularizer("sparse-corr", np.eye(2), rho=2)
+    for rho in (2, -0.1, np.nan, "half"):
+        with pytest.raises(ValueError, match="The 'rho' parameter of make_regularizer"):
+            make_regularizer("sparse-corr", np.eye(2), rho=rho)
     with pytest.raises(
         ValueError, match="l2-corr needs the correlations of the kernels: got Q=4"
     ):
@@ -551,8 +559,8 @@ def test_bad_regularizers():
         Regularizer([1.0, 1.0], np.eye(3))
     with pytest.raises(ValueError, match="quadratic must be positive semi-definite"):
         Regularizer([1.0, 1.0], [[1.0, 2.0], [2.0, 1.0]])
-    with pytest.raises(ValueError, match="a direction without price"):
+    with pytest.raises(ValueError, match="a direction in which it is zero"):
         Regularizer([0.0, 0.0], [[1.0, -1.0], [-1.0, 1.0]])
-    with pytest.raises(ValueError, match="Kernel 1 has the price 0"):
+    with pytest.raises(ValueError, match="Kernel 1 has the linear coefficient 0"):
         Regularizer([1.0, 0.0], np.zeros((2, 2)))
     assert repr(make_regularizer("l1", 3)) == "Regularizer('l1', 3 kernels)"

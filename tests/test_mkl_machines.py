@@ -26,9 +26,9 @@ from okbook.core import (
 from okbook.mkl import (
     AlignmentMKL,
     BestKernel,
+    KernelCombiner,
     PairProblem,
     TwoStageMKL,
-    TwoStageMKLClassifier,
     UniformMKL,
     alignment_weights,
     lam_max,
@@ -42,8 +42,8 @@ MACHINES = [
     BestKernel(C=1),
     AlignmentMKL(C=1),
     AlignmentMKL(method="independent", C=1),
-    TwoStageMKLClassifier(lam=(0.1, 0.001), C=(1, 10)),
-    TwoStageMKLClassifier(regularizer="sparse-corr", lam=0.01, C=1),
+    TwoStageMKL(lam=(0.1, 0.001), C=(1, 10)),
+    TwoStageMKL(regularizer="sparse-corr", lam=0.01, C=1),
 ]
 BLOCKS = [(RBFKernel(sigma=1.0), [m]) for m in range(4)] + [("linear", [0, 1, 2, 3])]
 
@@ -113,10 +113,10 @@ def test_the_second_stage(iris, machine):
 
 @pytest.mark.parametrize("name", ["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"])
 def test_the_first_stage(iris, name):
-    "eq-mkl-1 within the certificate, against cvxpy; the same weights as TwoStageMKL."
+    "eq-mkl-1 within the certificate, against cvxpy; the weights of KernelCombiner."
     X, y, _, _ = iris
     options = {"regularizer": name, "lam": 0.02, "rho": 0.3}
-    fitted = TwoStageMKLClassifier(BLOCKS, C=1, tol=1e-4, **options).fit(X, y)
+    fitted = TwoStageMKL(BLOCKS, C=1, tol=1e-4, **options).fit(X, y)
     grams = [standardize_gram(G) for G in np.swapaxes(stack_of(X, X), 0, 1)]
     problem = PairProblem(grams, y)
     exact = solve_cvxpy(
@@ -124,7 +124,7 @@ def test_the_first_stage(iris, name):
     )
     assert 0 <= fitted.gap_ <= 1e-4 and fitted.lam_ == 0.02
     assert_allclose(fitted.objective_, exact.objective, rtol=2e-4)
-    alone = TwoStageMKL(BLOCKS, tol=1e-4, **options).fit(X, y)
+    alone = KernelCombiner(BLOCKS, tol=1e-4, **options).fit(X, y)
     assert_allclose(fitted.objective_, alone.objective_, rtol=2e-4)
 
 
@@ -132,14 +132,12 @@ def test_cross_validation_by_hand(iris):
     "A fold begins at the beginning; ties go to the largest lam and the smallest C."
     X, y, _, _ = iris
     lams, grid = [0.3, 0.03, 0.003], [0.1, 1.0, 10.0]
-    fitted = TwoStageMKLClassifier(
-        BLOCKS, regularizer="l1", lam=lams, C=grid, cv=4
-    ).fit(X, y)
+    fitted = TwoStageMKL(BLOCKS, regularizer="l1", lam=lams, C=grid, cv=4).fit(X, y)
     scores = np.zeros((3, 3))
     for train, held in StratifiedKFold(4).split(X, y):
         for a, lam in enumerate(lams):
             for b, C in enumerate(grid):
-                one = TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=lam, C=C).fit(
+                one = TwoStageMKL(BLOCKS, regularizer="l1", lam=lam, C=C).fit(
                     X[train], y[train]
                 )
                 scores[a, b] += one.score(X[held], y[held]) / 4
@@ -158,7 +156,7 @@ def test_best_kernel_is_a_grid_search(iris):
             search.cv_results_["mean_test_score"], fitted.scores_[m], atol=1e-9
         )
     assert (
-        fitted.kernel_
+        fitted.best_index_
         == fitted.scores_.max(axis=1).argmax()
         == fitted.weights_.argmax()
     )
@@ -202,19 +200,15 @@ def test_alignment_by_cvxpy(seed):
     )
 
 
-def test_copies_do_not_move_fee_and_surcharge(iris):
+def test_copies_do_not_move_the_combined_regulariser(iris):
     """thm-mklmach-beyond: the sum of the copies' weights is that of the one; l2 does
     not have this."""
     X, y, _, _ = iris
     moved = {}
     for name in ("sparse-corr", "l2"):
         options = {"regularizer": name, "lam": 0.05, "C": 1, "tol": 1e-6}
-        once = TwoStageMKLClassifier(BLOCKS, **options).fit(X, y).weights_
-        many = (
-            TwoStageMKLClassifier([BLOCKS[3]] * 6 + BLOCKS, **options)
-            .fit(X, y)
-            .weights_
-        )
+        once = TwoStageMKL(BLOCKS, **options).fit(X, y).weights_
+        many = TwoStageMKL([BLOCKS[3]] * 6 + BLOCKS, **options).fit(X, y).weights_
         together = many[6:] + np.r_[0, 0, 0, many[:6].sum(), 0]
         moved[name] = np.abs(together - once).max() / once.max()
     assert moved["sparse-corr"] < 0.02 < 0.1 < moved["l2"]
@@ -224,13 +218,13 @@ def test_pipeline_grid_search_and_other_scores(iris):
     X, y, X_new, y_new = iris
     pipe = make_pipeline(
         StandardScaler(),
-        TwoStageMKLClassifier(BLOCKS, lam=0.01, C=1, scoring="f1_macro"),
+        TwoStageMKL(BLOCKS, lam=0.01, C=1, scoring="f1_macro"),
     )
     search = GridSearchCV(
-        pipe, {"twostagemklclassifier__regularizer": ["l1", "sparse-corr"]}, cv=2
+        pipe, {"twostagemkl__regularizer": ["l1", "sparse-corr"]}, cv=2
     ).fit(X, y)
     assert search.score(X_new, y_new) > 0.8
-    balanced = TwoStageMKLClassifier(
+    balanced = TwoStageMKL(
         BLOCKS,
         pair_weight="balanced",
         n_pairs=200,
@@ -245,14 +239,14 @@ def test_inputs_that_are_not_vectors():
     y = np.array([0, 0, 0, 1, 1, 1, 0, 1] * 2)
     letters = FunctionKernel(lambda A, B: [[len({*a} & {*b}) for b in B] for a in A])
     ends = FunctionKernel(lambda A, B: [[float(a[0] == b[0]) for b in B] for a in A])
-    fitted = TwoStageMKLClassifier([letters, ends], lam=0.01, C=(1, 10)).fit(words, y)
+    fitted = TwoStageMKL([letters, ends], lam=0.01, C=(1, 10)).fit(words, y)
     assert_array_equal(fitted.predict(["coot", "doge"]), [0, 1])
 
 
 def test_small_classes():
     "A class of two members can be learnt from, also where a fold leaves one of them."
     X, y = make_blobs([12, 12, 2], 3, random_state=0)
-    fitted = TwoStageMKLClassifier(lam=(0.1, 0.01), C=(1, 10)).fit(X, y)
+    fitted = TwoStageMKL(lam=(0.1, 0.01), C=(1, 10)).fit(X, y)
     assert fitted.scores_.shape == (2, 2) and set(fitted.classes_) == {0, 1, 2}
 
 
@@ -266,14 +260,12 @@ def test_all_weights_zero(iris):
     with pytest.warns(
         UserWarning, match=f"all weights are zero.*lam below lam_max={limit:.3g}"
     ):
-        fitted = TwoStageMKLClassifier(
-            BLOCKS, regularizer="l1", lam=1.01 * limit, C=1
-        ).fit(X, y)
+        fitted = TwoStageMKL(BLOCKS, regularizer="l1", lam=1.01 * limit, C=1).fit(X, y)
     assert not fitted.weights_.any() and len(np.unique(fitted.predict(X_new))) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (
-            TwoStageMKLClassifier(BLOCKS, regularizer="l1", lam=0.9 * limit, C=1)
+            TwoStageMKL(BLOCKS, regularizer="l1", lam=0.9 * limit, C=1)
             .fit(X, y)
             .weights_.any()
         )
@@ -287,7 +279,7 @@ def test_all_weights_zero(iris):
 
 @pytest.mark.parametrize(
     "machine",
-    [UniformMKL(C=1), BestKernel(C=1), AlignmentMKL(C=1), TwoStageMKLClassifier(C=1)],
+    [UniformMKL(C=1), BestKernel(C=1), AlignmentMKL(C=1), TwoStageMKL(C=1)],
 )
 def test_bad_input(iris, machine):
     X, y, X_new, _ = iris
@@ -297,7 +289,7 @@ def test_bad_input(iris, machine):
         machine.fit(X, np.r_[y[:-1], 7])
     with pytest.raises(ValueError, match="requires y"):
         machine.fit(X, None)
-    with pytest.raises(ValueError, match="C must be a positive number"):
+    with pytest.raises(ValueError, match="C == 0.0, must be > 0"):
         clone(machine).set_params(C=(1, 0)).fit(X, y)
     with pytest.raises(ValueError, match="at least one kernel"):
         clone(machine).set_params(kernels=[]).fit(X, y)
@@ -328,12 +320,34 @@ def test_bad_input(iris, machine):
 
 def test_bad_parameters(iris):
     X, y, _, _ = iris
-    for lam in (0, -1.0, [0.1, np.inf], []):
-        with pytest.raises(ValueError, match="lam must be a positive number"):
-            TwoStageMKLClassifier(lam=lam).fit(X, y)
-    with pytest.raises(ValueError, match="regularizer must be one of"):
-        TwoStageMKLClassifier(regularizer="l3", lam=1.0, C=1).fit(X, y)
-    with pytest.raises(ValueError, match="method must be"):
-        AlignmentMKL(method="best").fit(X, y)
+    for lam, message in (
+        (0, "The 'lam' parameter of TwoStageMKL must be"),
+        (np.nan, "The 'lam' parameter of TwoStageMKL must be"),
+        ([0.1, -1.0], "lam == -1.0, must be > 0"),
+        ([0.1, np.inf], "Input lam contains infinity"),
+        ([], "minimum of 1 is required"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TwoStageMKL(lam=lam).fit(X, y)
+    for name, value in {
+        "regularizer": "l3",
+        "C": 0.0,
+        "cv": "three",
+        "scoring": "goodness",
+        "center": "yes",
+        "class_weight": "even",
+        "pair_weight": "even",
+        "n_pairs": 1,
+        "rho": 1.5,
+        "tol": -1e-3,
+        "n_jobs": 0.5,
+        "random_state": "zero",
+    }.items():
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of TwoStageMKL"):
+            TwoStageMKL(**{name: value}).fit(X, y)
+    for call in (AlignmentMKL(method="best").fit, alignment_weights):
+        arguments = (X, y) if call != alignment_weights else ([X @ X.T], y, "best")
+        with pytest.raises(ValueError, match="The 'method' parameter of"):
+            call(*arguments)
     with pytest.raises(ValueError, match="a row and a column for each of the 3 labels"):
         alignment_weights([np.eye(2)], [0, 1, 1])

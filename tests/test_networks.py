@@ -20,13 +20,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from toy_network import block
 from toy_network import network as toy_network
 
-from okbook.core import LinearKernel, RBFKernel, diffusion_gram
+from okbook.core import LinearKernel, RBFKernel, center_gram, diffusion_gram
 from okbook.rkhs import (
     EMKernelCompletion,
     KernelCCALinks,
     LocalModelSVM,
     MetricLinks,
     PairwiseKernelSVM,
+    canonical_directions,
+    centred_eigh,
+    completed_form,
+    local_svms,
+    pairwise_svm,
+    short_link_directions,
 )
 
 network = partial(toy_network, n=40)
@@ -186,6 +192,18 @@ def test_em_is_a_descent_to_a_stationary_point():
     )  # eq-nets-completion
 
 
+def test_em_shares_one_eigenvalue_among_the_small():
+    X, A, labelled = network()
+    s = np.linalg.eigvalsh(RBFKernel(sigma=0.3).gram(X))
+    floor = float(0.5 * (s[20] + s[21]) / s.mean())
+    model = EMKernelCompletion(floor=floor, max_iter=3, **RBF).fit(
+        X, block(A, labelled), labelled
+    )
+    b = model.eigenvalues_
+    assert (b[:21] == b[0]).all() and len(np.unique(b[20:])) == 20
+    assert model.n_iter_ == 3 and len(model.divergences_) == 4
+
+
 def test_em_does_not_depend_on_the_basis_of_a_null_space():
     X, A, labelled = network()
     K = LinearKernel().gram(X)
@@ -199,11 +217,47 @@ def test_em_does_not_depend_on_the_basis_of_a_null_space():
     assert_allclose(one.score_pairs(), two.score_pairs(), atol=1e-8)
 
 
+def test_completed_form_is_the_e_step():
+    rng = np.random.default_rng(0)
+    V, b = np.linalg.qr(rng.normal(size=(7, 7)))[0], rng.uniform(1.0, 2.0, 7)
+    v, G = np.array([5, 0, 2]), rng.normal(size=(3, 3))
+    M, G = (V * b) @ V.T, G + G.T
+    Q = M + M[:, v] @ G @ M[v]  # eq-nets-estep
+    assert_allclose(V @ completed_form(V[v], b, G) @ V.T, Q, atol=1e-12)
+
+
+# Maps
+
+
+def test_directions_solve_their_problems():
+    X, A, _ = network(n=20)
+    K, K_out = RBFKernel(sigma=0.3).gram(X), diffusion_gram(A, 1.0)
+    s, Q = centred_eigh(K)
+    C, C_out = center_gram(K), center_gram(K_out)
+    assert_allclose((Q * s) @ Q.T, C, atol=1e-8)
+    coef, rho = canonical_directions(s, Q, K_out, 0.5, 0.2)
+    norms = coef.T @ (C @ C + 0.5 * C) @ coef
+    assert_allclose(norms, np.eye(len(rho)), atol=1e-8)
+    for k in range(3):  # the best function in the other space for this one
+        gamma = np.linalg.solve(C_out + 0.2 * np.eye(20), C @ coef[:, k])
+        value = coef[:, k] @ C @ C_out @ gamma
+        value /= np.sqrt(gamma @ (C_out @ C_out + 0.2 * C_out) @ gamma)
+        assert_allclose(value, rho[k], atol=1e-8)  # eq-nets-cca
+    coef, quotients = short_link_directions(s, Q, A, 0.5)
+    f, L = C @ coef, np.diag(A.sum(axis=1)) - A
+    assert_allclose(f.T @ f, np.eye(len(quotients)), atol=1e-6)
+    found = f.T @ L @ f + 0.5 * coef.T @ C @ coef
+    assert_allclose(found[:5, :5], np.diag(quotients)[:5, :5], atol=1e-6)
+    assert (np.diff(quotients) >= 0).all()  # thm-nets-metric
+    with pytest.raises(ValueError, match="have the same inputs"):
+        centred_eigh(np.ones((3, 3)))
+
+
 # Machines
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_machines_with_balanced_prices(class_weight):
+def test_machines_with_balanced_classes(class_weight):
     X, A, _ = network(n=16)
     K, (i, j) = RBFKernel(sigma=0.3).gram(X), np.triu_indices(16, 1)
     model = PairwiseKernelSVM(
@@ -237,6 +291,37 @@ def test_machines_with_balanced_prices(class_weight):
             assert local.intercept_[a] == -1.0 and not local.coef_[a].any()
 
 
+def test_local_machines_with_no_link_and_with_all():
+    K, A = RBFKernel(sigma=0.3).gram(network(n=5)[0]), np.zeros((5, 5), dtype=bool)
+    A[0, 1:4] = A[1:4, 0] = A[1, 2] = A[2, 1] = True
+    A[0, 4] = A[4, 0] = True
+    coef, intercept = local_svms(K, A)
+    assert intercept[0] == 1.0 and not coef[0].any()
+    A[4] = A[:, 4] = False
+    coef, intercept = local_svms(K, A)
+    assert intercept[4] == -1.0 and not coef[4].any()
+
+
+def test_a_labelled_node_asks_its_own_machine():
+    X, A, labelled = network()
+    model = LocalModelSVM(lam=0.5, **RBF).fit(X, block(A, labelled), labelled)
+    K = RBFKernel(sigma=0.3).gram(X, X[labelled])
+    F = K @ model.coef_.T + model.intercept_
+    W = K @ np.linalg.inv(K[labelled] + 0.5 * np.eye(25))
+    W[labelled] = np.eye(25)
+    expected = 0.5 * (W @ F.T + F @ W.T)
+    assert_allclose(model.score_pairs(), expected, atol=1e-8)  # eq-nets-local
+
+
+def test_functions_have_mean_zero_on_the_labelled_nodes():
+    X, A, labelled = network()
+    for model in MODELS[3:]:
+        model = clone(model).fit(X, block(A, labelled), labelled)
+        assert_allclose(
+            model.node_coordinates_[labelled, :4].mean(axis=0), np.zeros(4), atol=1e-8
+        )
+
+
 def test_pairs_are_never_laid_out():
     rng, l = np.random.default_rng(0), 200
     X, A = rng.random((l, 2)), np.triu(rng.random((l, l)) < 0.05, 1).astype(float)
@@ -256,6 +341,12 @@ def test_machines_that_do_not_converge_say_so():
         ConvergenceWarning, match="After 1 visits to all pairs the duality gap"
     ):
         PairwiseKernelSVM(C=100.0, max_iter=1, **RBF).fit(X, A)
+    K = RBFKernel(sigma=0.3).gram(X)
+    with pytest.warns(ConvergenceWarning, match="After 2 visits"):
+        S, primal, dual, n_iter = pairwise_svm(K, A > 0, C=100.0, max_iter=2)
+    assert n_iter == 2 and dual < primal
+    with pytest.warns(ConvergenceWarning, match="After 40000 steps a machine violates"):
+        local_svms(RBFKernel(sigma=3.0).gram(X), A > 0, C=1e9, tol=1e-15)
 
 
 # scikit-learn
@@ -326,23 +417,23 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.parametrize(
     "model, message",
     [
-        (EMKernelCompletion(beta=-1.0), "beta must be a number that is not negative"),
-        (EMKernelCompletion(floor=0.0), "floor must be a positive number"),
+        (EMKernelCompletion(beta=-1.0), r"'beta' .* float in the range \[0.0, inf\)"),
+        (EMKernelCompletion(floor=0.0), r"'floor' .* float in the range \(0.0, inf\)"),
+        (EMKernelCompletion(tol=np.nan), "'tol' .* Got nan"),
+        (EMKernelCompletion(max_iter=0), "'max_iter' .* Got 0"),
         (
             EMKernelCompletion(cv=26),
             "cv must be from 2 to the number of labelled nodes",
         ),
-        (PairwiseKernelSVM(C=-1.0), "C must be a positive number"),
-        (PairwiseKernelSVM(bias=np.inf), "bias must be a number that is not negative"),
-        (
-            PairwiseKernelSVM(class_weight="even"),
-            "class_weight must be None or 'balanced'",
-        ),
-        (LocalModelSVM(lam=0.0), "lam must be a positive number"),
-        (LocalModelSVM(threshold="recall"), "'f1', 'balanced' or a number"),
-        (KernelCCALinks(n_components=0), "n_components must be a positive number"),
-        (KernelCCALinks(lam2=0.0), "lam2 must be a positive number"),
-        (MetricLinks(lam=0.0), "lam must be a positive number"),
+        (PairwiseKernelSVM(C=-1.0), "'C' .* Got -1.0"),
+        (PairwiseKernelSVM(bias=np.inf), "'bias' .* Got inf"),
+        (PairwiseKernelSVM(class_weight="even"), "'class_weight' .* Got 'even'"),
+        (LocalModelSVM(lam=0.0), "'lam' .* Got 0.0"),
+        (LocalModelSVM(threshold="recall"), "'threshold' .* Got 'recall'"),
+        (LocalModelSVM(threshold=np.inf), "'threshold' .* Got inf"),
+        (KernelCCALinks(n_components=0), "'n_components' .* Got 0"),
+        (KernelCCALinks(lam2=0.0), "'lam2' .* Got 0.0"),
+        (MetricLinks(lam=np.nan), "'lam' .* Got nan"),
     ],
 )
 def test_bad_parameters(model, message):

@@ -24,11 +24,16 @@ from okbook.rkhs import (
     OutputKernelRidgeCV,
     RKHSFunction,
     block_gram,
+    check_grid,
+    default_lam_grid,
+    gram_eigh,
     leave_one_out_losses,
     operator_ridge,
     output_directions,
+    project_weights,
     ridge_factor,
     ridge_path,
+    ridge_weights,
     times_identity,
 )
 
@@ -221,6 +226,22 @@ def test_leave_one_out_is_stable(width):
     assert_allclose(leave_one_out_losses(K, K_out, lams), slow, rtol=1e-9)
 
 
+def test_distant_ridges_are_apart():
+    """thm-rkhs-near needs groups of at most three decades, also if only two ridges are
+    given."""
+    rng = np.random.default_rng(1)
+    K, K_out = (
+        rbf_kernel(rng.random((150, 2))),
+        rbf_kernel(rng.random((150, 2)), gamma=50.0),
+    )
+    lams = np.array([1e-7, 1e5])
+    s, Q = sla.eigh(K)
+    A, D = Q.T @ K_out @ Q, lams[:, None] / (np.maximum(s, 0) + lams[:, None])
+    slow = [np.einsum("ia,ab,ib->i", Q * d, A, Q * d) / (Q**2 @ d) ** 2 for d in D]
+    assert_allclose(leave_one_out_losses(K, K_out, lams), slow, rtol=1e-9)
+    assert_allclose(leave_one_out_losses(K, K_out, lams[::-1]), slow[::-1], rtol=1e-9)
+
+
 def test_leave_one_out_with_a_great_mean():
     "eq-rkhs-peel: what the outputs have in common costs no digits."
     X, Y = data(n=50)
@@ -296,6 +317,22 @@ def test_gram_matrices_are_enough(cls):
     assert_allclose(by_index.weights(cross), blind.weights(cross))
 
 
+@pytest.mark.parametrize("cls", MODELS)
+def test_defaults(cls):
+    """The same in all three: the ridge, and pre-images among all training outputs,
+    also those of zero weight."""
+    X, Y = data()
+    ridge = {"lam_grid": [1e3]} if cls is OutputKernelRidgeCV else {"lam": 1e3}
+    model = cls("precomputed", output_kernel=lambda a, b: a @ b.T, **ridge)
+    query = np.eye(30)[[0]]  # its point is close to the origin, on the way to Y[0]
+    nearest = np.argmin(np.sum(Y**2, axis=1))
+    assert nearest != 0
+    assert_array_equal(model.fit(np.eye(30), Y).predict(query)[0], Y[nearest])
+    if cls is not OutputKernelRidgeCV:
+        small = OutputKernelRidge(lam=1e-3).fit(X, Y)
+        assert_array_equal(cls().fit(X, Y).weights(X), small.weights(X))
+
+
 def test_infinite_dimensional_outputs():
     """thm-rrsn-3 never looks at the outputs: the weights are the same for every
     output kernel."""
@@ -355,40 +392,46 @@ def test_weston_whole_is_cortes(center):
 
 X, Y = data()
 BAD = [
-    (OutputKernelRidge(lam=0.0), X, Y, "lam must be a positive number: got 0.0"),
-    (OutputKernelRidge(lam=-1), X, Y, "lam must be a positive number: got -1"),
-    (OutputKernelRidge(lam="1"), X, Y, "lam must be a positive number: got '1'"),
-    (OutputKernelRidge(lam=np.nan), X, Y, "lam must be a positive number: got nan"),
-    (OutputKernelRidge(lam=np.inf), X, Y, "lam must be a positive number: got inf"),
+    (OutputKernelRidge(lam=0.0), X, Y, "The 'lam' parameter .* Got 0.0"),
+    (OutputKernelRidge(lam=-1), X, Y, "The 'lam' parameter .* Got -1"),
+    (OutputKernelRidge(lam="1"), X, Y, "The 'lam' parameter .* Got '1'"),
+    (OutputKernelRidge(lam=np.nan), X, Y, "The 'lam' parameter .* Got nan"),
+    (OutputKernelRidge(lam=np.inf), X, Y, "The 'lam' parameter .* Got inf"),
     (
         KernelDependencyEstimation(n_components=0),
         X,
         Y,
-        "n_components must be None or a positive integer: got 0",
+        "The 'n_components' parameter .* Got 0",
     ),
     (
         KernelDependencyEstimation(n_components=1.5),
         X,
         Y,
-        "n_components must be None or a positive integer: got 1.5",
+        "The 'n_components' parameter .* Got 1.5",
+    ),
+    (
+        KernelDependencyEstimation(center=None),
+        X,
+        Y,
+        "The 'center' parameter .* Got None",
     ),
     (
         OutputKernelRidgeCV(lam_grid=[]),
         X,
         Y,
-        "lam_grid must be a vector of positive numbers",
+        "lam_grid must be a sequence of numbers: got \\[\\]",
     ),
     (
         OutputKernelRidgeCV(lam_grid=[1.0, 0.0]),
         X,
         Y,
-        "lam_grid must be a vector of positive numbers",
+        "lam_grid == 0.0, must be > 0.0",
     ),
     (
         OutputKernelRidgeCV(lam_grid=0.1),
         X,
         Y,
-        "lam_grid must be a vector of positive numbers",
+        "The 'lam_grid' parameter .* Got 0.1",
     ),
     (
         OutputKernelRidge("precomputed"),
@@ -419,7 +462,7 @@ BAD = [
         OutputKernelRidge(candidates="all"),
         X,
         Y,
-        "candidates must be 'support', 'train' or a sequence",
+        "The 'candidates' parameter .* Got 'all'",
     ),
     (
         OutputKernelRidge(),
@@ -470,3 +513,78 @@ def test_messages_of_the_functions():
         ValueError, match=r"plus lam=0.5 times the identity is not positive definite"
     ):
         ridge_factor(-np.eye(2), 0.5)
+    for lam in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"lam == {lam}, must be"):
+            ridge_factor(np.eye(2), lam)
+    for lam in ("1", None):
+        with pytest.raises(TypeError, match="lam must be an instance of float"):
+            ridge_factor(np.eye(2), lam)
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ([], "lam_grid must be a sequence of numbers"),
+        (1.0, "lam_grid must be a sequence of numbers: got 1.0"),
+        ([[1.0]], "lam_grid must be a sequence of numbers"),
+        (["1"], "lam_grid must be a sequence of numbers"),
+        ([1.0, np.nan], "lam_grid contains NaN or infinity"),
+        ([1.0, np.inf], "lam_grid contains NaN or infinity"),
+        ([1.0, 0.0], "lam_grid == 0.0, must be > 0.0"),
+        ([1, -2], "lam_grid == -2, must be > 0.0"),
+    ],
+)
+def test_grids_are_checked(values, message):
+    with pytest.raises(ValueError, match=message):
+        check_grid(values, "lam_grid")
+    with pytest.raises(ValueError, match=message):
+        leave_one_out_losses(np.eye(3), np.eye(3), values)
+
+
+def test_bounds_of_grids():
+    assert check_grid([0, 1], "x", include_boundaries="left").dtype == np.float64
+    assert_array_equal(
+        check_grid((0.0, 1.0), "x", max_val=1.0, include_boundaries="both"), [0.0, 1.0]
+    )
+    with pytest.raises(ValueError, match="x == 1.5, must be <= 1.0"):
+        check_grid([0.5, 1.5], "x", max_val=1.0, include_boundaries="both")
+    with pytest.raises(ValueError, match="x == -0.1, must be >= 0.0"):
+        check_grid([-0.1], "x", include_boundaries="left")
+
+
+def test_default_ridges():
+    K = np.diag([1.0, 3.0])
+    assert_allclose(default_lam_grid(K), 2.0 * np.logspace(-6, 3, 50), strict=True)
+    assert_allclose(default_lam_grid(np.zeros((2, 2)), 2), [1e-6, 1e3], strict=True)
+
+
+def test_gram_eigh_has_no_negative_eigenvalue():
+    X, _ = data()
+    K = X @ X.T  # rank 2
+    values, vectors = gram_eigh(K)
+    assert values.min() == 0.0
+    assert_allclose((vectors * values) @ vectors.T, K, atol=1e-12)
+
+
+def test_weights_of_ridge_regression():
+    "thm-rrsn-3: by an inverse, at queries."
+    X, _ = data()
+    K, cross = rbf_kernel(X, gamma=0.5), rbf_kernel(X[:7] + 1, X, gamma=0.5)
+    W = ridge_weights(ridge_factor(K, 0.2), cross)
+    assert_allclose(W, cross @ np.linalg.inv(K + 0.2 * np.eye(30)), atol=1e-12)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_projected_weights(center):
+    "eq-rkhs-weston, step by step with vectors."
+    X, Y = data()
+    mean = Y.mean(axis=0) if center else 0.0
+    U, values = output_directions(Y @ Y.T, 2, center)
+    axes = (Y - mean).T @ U / np.sqrt(values)  # the principal directions themselves
+    W = np.random.default_rng(0).normal(size=(5, 30))
+    point = mean + W @ ((Y - mean) @ axes) @ axes.T
+    projected = project_weights(W, U, center)
+    assert_allclose(projected @ Y, point, atol=1e-10)
+    if center:
+        assert_allclose(projected.sum(axis=1), np.ones(5))
+    assert_array_equal(project_weights(W), W)

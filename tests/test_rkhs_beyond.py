@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook.core import GramKernel, center_gram, roc_auc
+from okbook.core import GramKernel, center_gram, normalize_gram, roc_auc
 from okbook.rkhs import (
     CovarianceRidge,
     CovarianceRidgeCV,
@@ -34,7 +34,6 @@ from okbook.rkhs import (
     decomposable_loo,
     margin_objectives,
     operator_ridge,
-    unit_gram,
 )
 
 SMALL = {"lam_grid": (0.1, 1.0), "cv": 2}
@@ -102,7 +101,7 @@ def test_any_operator_valued_kernel():
     null = sla.null_space(A)
     assert_allclose(
         model.predict(new) @ null, np.zeros((4, 1)), atol=1e-9
-    )  # not for sale
+    )  # thm-beyond-norm
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -158,8 +157,8 @@ def test_covariance_of_the_outputs(seed):
 
 
 def test_covariance_between_two_models_of_the_chapter():
-    """Shrinkage 1 is ordinary ridge regression; prices 1 and 0 are kernel dependency
-    estimation with p directions."""
+    """Shrinkage 1 is ordinary ridge regression; eigenvalues 1 and 0 of A are kernel
+    dependency estimation with p directions."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, 4))
     params = dict(input_params={"gamma": 0.5}, lam=0.3)
@@ -213,6 +212,11 @@ def test_outputs_at_the_origin():
     )
 
 
+def unit(K, center):
+    "Gram matrix of the outputs as unit vectors, eq-beyond-unit."
+    return normalize_gram(center_gram(K) if center else K, tol=1e-12)
+
+
 def reference(Q, C):
     "Projected gradient to death."
     alpha, step = np.zeros(len(Q)), 1.0 / max(np.linalg.norm(Q, 2), 1e-300)
@@ -236,7 +240,7 @@ def test_margin_reaches_the_optimum(seed, center):
         output_kernel="linear",
         max_iter=100_000,
     ).fit(K, Y)
-    Q = K * unit_gram(Y @ Y.T, center)[0]
+    Q = K * unit(Y @ Y.T, center)
     assert model.primal_ - model.dual_ <= 2e-9 * model.primal_
     assert_allclose(model.dual_, margin_objectives(Q, reference(Q, C), C)[1], rtol=1e-4)
     g = 1 - Q @ model.alpha_
@@ -266,7 +270,7 @@ def test_margin_weights():
         new = rng.normal(size=(4, 2))
         K_new = model.input_kernel_.gram(new, X)
         assert_allclose(model.predict(new), (K_new * model.alpha_) @ V, atol=1e-10)
-        assert_allclose(unit_gram(Y @ Y.T, center)[0], V @ V.T, atol=1e-12)
+        assert_allclose(unit(Y @ Y.T, center), V @ V.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("C", [0.01, 0.3, 10.0])
@@ -331,23 +335,20 @@ def test_margin_warns_when_stopped_early():
         )
 
 
-def test_unit_gram_of_centred_outputs():
+def test_unit_outputs_centred():
     "Equal classes, centred, are the corners of a regular simplex."
     y = np.repeat(np.arange(4), 5)
     K = np.equal.outer(y, y).astype(float)
-    assert_allclose(
-        unit_gram(K, center=True)[0], np.where(K > 0, 1, -1 / 3), atol=1e-12
-    )
-    assert_allclose(
-        unit_gram(K, center=True)[1] ** 2, center_gram(K).diagonal(), atol=1e-12
-    )
+    assert_allclose(unit(K, center=True), np.where(K > 0, 1, -1 / 3), atol=1e-12)
+    model = MaximumMarginRegression("precomputed").fit(np.eye(20), y)
+    assert_allclose(model.lengths_**2, center_gram(K).diagonal(), atol=1e-12)
 
 
 @pytest.mark.parametrize(
     "model, message",
     [
-        (MultiTaskRidge(lam=0), "lam must be a positive number: got 0"),
-        (MultiTaskRidge(lam="1"), "lam must be a positive number: got '1'"),
+        (MultiTaskRidge(lam=0), "The 'lam' parameter .* Got 0"),
+        (MultiTaskRidge(lam="1"), "The 'lam' parameter .* Got '1'"),
         (
             MultiTaskRidge(task_gram=np.eye(3)),
             r"one row for each of the 2 outputs: got shape \(3, 3\)",
@@ -357,32 +358,32 @@ def test_unit_gram_of_centred_outputs():
             "task_gram must be positive semi-definite",
         ),
         (MultiTaskRidge(task_gram=[[1, 2], [0, 1]]), "task_gram must be symmetric"),
-        (MultiTaskRidgeCV(lam_grid=[]), "A grid must be a sequence of numbers"),
+        (MultiTaskRidgeCV(lam_grid=[]), "lam_grid must be a sequence of numbers"),
         (
             MultiTaskRidgeCV(lam_grid=[1.0, -1.0]),
-            "lam must be a positive number: got -1.0",
+            "lam_grid == -1.0, must be > 0.0",
         ),
-        (CovarianceRidge(lam=np.nan), "lam must be a positive number"),
+        (CovarianceRidge(lam=np.nan), "The 'lam' parameter .* Got nan"),
         (
             CovarianceRidge(shrinkage=-0.1),
-            "shrinkage must be a number from 0 to 1: got -0.1",
+            "The 'shrinkage' parameter .* Got -0.1",
         ),
         (
             CovarianceRidgeCV(shrinkage_grid=[2.0]),
-            "shrinkage must be a number from 0 to 1: got 2.0",
+            "shrinkage_grid == 2.0, must be <= 1.0",
         ),
         (CovarianceRidge("precomputed"), "The Gram matrix X must be square"),
         (
             MaximumMarginRegression(C=0, output_kernel="rbf"),
-            "C must be a positive number: got 0",
+            "The 'C' parameter .* Got 0",
         ),
         (
             MaximumMarginRegression(tol=-1, output_kernel="rbf"),
-            "tol must be a positive number",
+            "The 'tol' parameter .* Got -1",
         ),
         (
             MaximumMarginRegression(max_iter=None, output_kernel="rbf"),
-            "max_iter must be a positive number",
+            "The 'max_iter' parameter .* Got None",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Semi-supervised ridge regression against the naive formula (9) of RRSN, and every
 message."""
 
+import copy
 import pickle
 import tracemalloc
 
@@ -22,9 +23,13 @@ from okbook.rkhs import (
     SmoothedSpectrum,
     check_graph,
     check_labelled,
+    extend_factor,
     graph_smoothers,
     kernel_factor,
+    kernel_graph,
     knn_graph,
+    search_penalties,
+    smoothed_cv_losses,
 )
 
 SMOOTHERS = ["laplacian", "diffusion", "diffusion-graph"]
@@ -102,17 +107,17 @@ def test_spectrum_refuses_what_is_no_smoother():
         SmoothedSpectrum(np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]]))
 
 
-@pytest.mark.parametrize("rates", [(0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), ("1", 1.0)])
+@pytest.mark.parametrize(
+    "rates", [(0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), (np.inf, 1.0)]
+)
 def test_lam_must_be_positive(rates):
-    with pytest.raises(ValueError, match="lam must be a positive number: got"):
+    with pytest.raises(ValueError, match="lam == .*, must be"):
         SmoothedSpectrum(np.eye(2), np.eye(2)).gram(*rates)
 
 
-@pytest.mark.parametrize("lam2", [-1e-9, np.inf, None])
+@pytest.mark.parametrize("lam2", [-1e-9, np.inf, np.nan])
 def test_lam2_must_not_be_negative(lam2):
-    with pytest.raises(
-        ValueError, match="lam2 must be a number that is not negative: got"
-    ):
+    with pytest.raises(ValueError, match="lam2 == .*, must be"):
         SmoothedSpectrum(np.eye(2), np.eye(2)).weights([0], 1.0, lam2)
 
 
@@ -173,18 +178,69 @@ def test_a_graph_without_edges_warns(form):
 def test_smoothers_are_checked():
     with pytest.raises(
         ValueError,
-        match="smoother must be 'laplacian', 'diffusion' or 'diffusion-graph': got "
-        "'heat'",
+        match="The 'smoother' parameter of graph_smoothers .* Got 'heat'",
     ):
         next(graph_smoothers(1.0 - np.eye(2), "heat"))
-    with pytest.raises(ValueError, match="beta2 must be a number that is not negative"):
+    with pytest.raises(ValueError, match="betas == -1.0, must be >= 0.0"):
         next(graph_smoothers(1.0 - np.eye(2), "diffusion", [-1.0]))
+
+
+def test_kernel_graph():
+    K = RBFKernel(sigma=1.0).gram(np.arange(4.0)[:, None])
+    assert_allclose(kernel_graph(K), K - np.eye(4), strict=True)
+    assert K[0, 0] == 1.0  # a copy
+    with pytest.raises(ValueError, match="must not be negative: the least is -1"):
+        kernel_graph(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+
+
+def test_search_takes_the_first_of_equals():
+    rng = np.random.default_rng(0)
+    R, K = rng.normal(size=(12, 3)), np.eye(6)
+    (M,) = graph_smoothers(1.0 - np.eye(12))
+    splits = list(KFold(3).split(K))
+    grids = [1.0, 1.0], [0.1, 0.1], splits
+    losses, best, spectrum = search_penalties(R, [M, M], np.arange(6), K, *grids)
+    assert losses.shape == (2, 2, 2) and best == (0, 0, 0)
+    assert_allclose(losses[1], losses[0], strict=True)
+    one = smoothed_cv_losses(SmoothedSpectrum(R, M), np.arange(6), K, *grids)
+    assert_allclose(losses[0], one, strict=True)
+    better = [100.0 * np.eye(12), np.zeros((12, 12))], np.arange(6), R[:6] @ R[:6].T
+    losses, best, spectrum = search_penalties(R, *better, [1e-3], [1.0], splits)
+    assert best == (1, 0, 0) and losses[best] == losses.min()
+    assert_allclose(spectrum.theta, np.zeros(3), strict=True)
+
+
+def test_fit_spectrum_is_fit():
+    "The decompositions made before, for two draws of the labelled nodes."
+    model, X, Y, labelled = model_and_data(12, smoother="diffusion-graph")
+    betas = [0.1, 1.0]
+    for beta, spectrum in zip(betas, model.spectra(X, betas), strict=True):
+        for known in (labelled, labelled[::-1]):
+            copied = copy.copy(model).set_params(lam=0.3, beta2=beta)
+            copied.fit_spectrum(spectrum, Y, known)
+            fitted = clone(copied).fit(X, Y, known)
+            assert_allclose(
+                copied.transduction_weights_, fitted.transduction_weights_, atol=1e-9
+            )
+            assert_allclose(copied.weights(X + 0.1), fitted.weights(X + 0.1), atol=1e-7)
+    with pytest.raises(ValueError, match="The 'lam' parameter"):
+        copied.set_params(lam=0.0).fit_spectrum(spectrum, Y, labelled)
+
+
+def test_extend_factor():
+    "eq-semi-unseen: the rows of a factor, at nodes that it has and at others."
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(9, 4)), rng.normal(size=(3, 4))
+    R, marks = kernel_factor(X @ X.T)
+    assert_allclose(extend_factor(R[marks], X @ X[marks].T), R, atol=1e-10)
+    rows = extend_factor(R[marks], new @ X[marks].T)
+    assert_allclose(rows @ R.T, new @ X.T, atol=1e-10)
 
 
 def test_knn_graph():
     A = knn_graph(np.array([[0.0], [1.0], [3.0], [3.5]]), 1).toarray()
     assert A.tolist() == [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
-    with pytest.raises(ValueError, match="from 1 to 2 for 3 nodes: got 3"):
+    with pytest.raises(ValueError, match="n_neighbors == 3, must be <= 2"):
         knn_graph(np.zeros((3, 1)), 3)
 
 
@@ -393,20 +449,23 @@ def test_classes_decode_and_probabilities():
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"lam": 0.0}, "lam must be a positive number: got 0.0"),
-        ({"lam2": -1.0}, "lam2 must be a number that is not negative: got -1.0"),
-        ({"beta2": -1.0}, "beta2 must be a number that is not negative"),
-        ({"smoother": "heat"}, "smoother must be"),
+        ({"lam": 0.0}, "The 'lam' parameter .* Got 0.0"),
+        ({"lam2": -1.0}, "The 'lam2' parameter .* Got -1.0"),
+        ({"lam2": np.nan}, "The 'lam2' parameter .* Got nan"),
+        ({"lam2": np.inf}, "The 'lam2' parameter .* Got inf"),
+        ({"beta2": -1.0}, "The 'beta2' parameter .* Got -1.0"),
+        ({"smoother": "heat"}, "The 'smoother' parameter"),
         (
             {"graph": "ring"},
-            "graph must be 'kernel', 'knn' or the weights of the edges: got 'ring'",
+            "The 'graph' parameter .* Got 'ring'",
         ),
         ({"graph": np.zeros((3, 3))}, r"must be square, .* got \(3, 3\), n_nodes=40"),
         (
             {"graph": "knn", "n_neighbors": 40},
-            "n_neighbors must be a whole number from 1 to 39 for 40 nodes: got 40",
+            "n_neighbors == 40, must be <= 39",
         ),
-        ({"n_landmarks": 0}, "n_landmarks must be None or a positive integer: got 0"),
+        ({"n_landmarks": 0}, "The 'n_landmarks' parameter .* Got 0"),
+        ({"n_neighbors": 0}, "The 'n_neighbors' parameter .* Got 0"),
         (
             {"input_kernel": "linear", "input_params": None},
             "graph='kernel' takes .* the least is .* graph='knn'",
@@ -423,11 +482,13 @@ def test_grids_and_splits_are_checked():
     _, X, Y, labelled = model_and_data(8)
     cls = SemiSupervisedOutputKernelRidgeCV
     for params, message in [
-        ({"lam_grid": [1.0, 0.0]}, "lam must be a positive number: got 0.0"),
-        ({"lam2_grid": []}, "must not be empty"),
+        ({"lam_grid": [1.0, 0.0]}, "lam_grid == 0.0, must be > 0.0"),
+        ({"lam_grid": 0.1}, "The 'lam_grid' parameter .* Got 0.1"),
+        ({"lam2_grid": []}, "lam2_grid must be a sequence of numbers"),
+        ({"lam2_grid": [0.0, -1.0]}, "lam2_grid == -1.0, must be >= 0.0"),
         (
             {"smoother": "diffusion", "beta2_grid": [1.0, -1.0]},
-            "beta2 must be a number that is not negative",
+            "beta2_grid == -1.0, must be >= 0.0",
         ),
         (
             {"cv": ShuffleSplit(2, test_size=0.3, train_size=0.3)},

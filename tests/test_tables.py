@@ -294,8 +294,51 @@ def test_a_failing_cell_is_named_and_the_others_are_kept(tmp_path):
     assert values(read_cells(tmp_path)) == {("1", "2", 0): 2.0}
 
 
-def divide(row, column, repeat, seed):
+def divide(row, column, seed):
     return float(column) / float(row)
+
+
+def volume(row, height, width, depth=3.0):
+    return height * width * depth
+
+
+def test_a_function_is_given_the_values_that_it_names():
+    rows = {"low": {"height": 1.0, "colour": "red"}, "high": {"height": 2.0}}
+    columns = {"narrow": {"width": 5.0}, "deep": {"width": 5.0, "depth": 7.0}}
+    table = Table("toy-volume", rows, columns, 2, volume)
+    assert table.arguments(("high", "deep", 1)) == {
+        "row": "high",
+        "height": 2.0,
+        "width": 5.0,
+        "depth": 7.0,
+    }
+    found = {key: tables._compute(table, key)[1] for key in table.keys()}
+    assert found["low", "narrow", 0] == 15.0 and found["high", "deep", 1] == 70.0
+    assert list(found) == Table("toy-volume", [*rows], [*columns], 2, volume).keys()
+    narrow = Table("toy-volume", rows, {"narrow": {}}, 1, volume)
+    with pytest.raises(tables.CellError, match="missing 1 required .* 'width'"):
+        tables._compute(narrow, narrow.keys()[0])
+
+
+@pytest.mark.parametrize("name", ["height", "seed", "repeat"])
+def test_a_value_has_one_meaning(name):
+    with pytest.raises(ValueError, match=f"one meaning, but '{name}' has two"):
+        Table("toy-twice", {"low": {"height": 1.0}}, {"narrow": {name: 5.0}}, 1, volume)
+
+
+def test_code_fingerprint_sees_the_values_of_rows_and_columns():
+    rows, columns = {"low": {"height": 1.0}}, {"narrow": {"width": 5.0}}
+    plain, one, same, other = (
+        tables.code_fingerprint(Table("toy-volume", *names, 1, volume))
+        for names in (
+            [["low"], ["narrow"]],
+            [rows, columns],
+            [dict(rows), dict(columns)],
+            [{"low": {"height": 2.0}}, columns],
+        )
+    )
+    assert plain == tables.code_fingerprint(volume)
+    assert len({plain, one, other}) == 3 and one == same
 
 
 # Two runs at once
@@ -1290,7 +1333,8 @@ def fingerprints(change=lambda module, text: text, names=STORED):
 
     program = tables._Program({"okbook"}, read)
     return {
-        name: tables._fingerprint(program, tables.find(name).compute) for name in names
+        name: tables._fingerprint(program, tables._computed_by(tables.find(name)))
+        for name in names
     }
 
 
@@ -1327,7 +1371,7 @@ def within(lab, change):
 def test_every_table_sees_its_own_function(as_it_is):
     for name in STORED:
         function = tables.find(name).compute
-        assert as_it_is[name] == tables.code_fingerprint(function)
+        assert as_it_is[name] == tables.code_fingerprint(tables.find(name))
         changed = fingerprints(
             within(function.__module__, returning(function.__name__, "-")), [name]
         )

@@ -67,6 +67,8 @@ def test_what_differs_is_not_equal():
     assert first_smallest([1.0 + 3 * NEARLY, 1.0]) == 1
     assert first_smallest([1.0 + 0.3 * NEARLY, 1.0]) == 0
     assert first_largest([1e-30, 2e-30]) == 1
+    assert first_largest([0.0, 1e-17]) == 1
+    assert first_largest([0.0, 1e-17], scale=[1.0, 1.0]) == 0  # what is left of a sum
     assert (
         first_smallest([np.inf, 5.0, np.inf]) == 1
         and first_largest([-np.inf, 5.0]) == 1

@@ -22,6 +22,7 @@ from sklearn.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook import core
@@ -33,16 +34,28 @@ from okbook.trees import (
     OutputKernelTree,
     export_text,
     plot_tree,
+    prune_tree,
+    resolve_max_features,
+    resolve_min_samples,
+    search_form,
 )
 
 ENSEMBLES = [OutputKernelBagging, OutputKernelRandomForest, OutputKernelExtraTrees]
 MODELS = [OutputKernelTree, *ENSEMBLES]
+PEERS = [
+    DecisionTreeRegressor,
+    RandomForestRegressor,
+    RandomForestRegressor,
+    ExtraTreesRegressor,
+]
 
 
 def few(cls, *args, **kwargs):
     "A model that is quick to fit."
     return cls(
-        *args, **({} if cls is OutputKernelTree else {"n_estimators": 5}), **kwargs
+        *args,
+        **({"n_estimators": 5} if hasattr(cls(), "n_estimators") else {}),
+        **kwargs,
     )
 
 
@@ -449,6 +462,34 @@ def test_min_impurity_decrease_is_scikit_learns():
         assert_array_equal(ours.apply(X), peer.apply(X))
 
 
+@pytest.mark.parametrize("cls, peer", list(zip(MODELS, PEERS)))
+def test_fractions_of_the_examples_are_rounded_up(cls, peer):
+    """As scikit-learn rounds them: 0.11 of 60 examples are 7, in a leaf and in a node
+    to be split."""
+    rng = np.random.default_rng(16)
+    X, Y = rng.normal(size=(60, 3)), rng.integers(0, 20, size=(60, 2)).astype(float)
+    params = {"random_state": 0, "max_features": 1.0}
+    for name in ("min_samples_leaf", "min_samples_split"):
+        found = []
+        for least in (6, 7, 0.11):
+            ours = few(cls, **params | {name: least}).fit(X, Y)
+            theirs = few(peer, **params | {name: least}).fit(X, Y)
+            assert_array_equal(ours.apply(X), theirs.apply(X))
+            found.append(ours.apply(X))
+        assert_array_equal(found[1], found[2])
+        assert (np.asarray(found[0]) != found[1]).any()
+
+
+def test_numbers_from_parameters():
+    for n in range(2, 40):
+        for part in (0.05, 0.11, 0.5, 1.0):
+            assert resolve_min_samples(part, n, 1) == max(1, int(np.ceil(part * n)))
+    assert resolve_min_samples(0.001, 10, 2) == 2 and resolve_min_samples(3, 10, 2) == 3
+    sizes = {"sqrt": 4, "log2": 4, None: 19, 0.3: 5, 0.01: 1, 30: 19, 7: 7}
+    for max_features, number in sizes.items():
+        assert resolve_max_features(max_features, 19) == number
+
+
 def test_sequences_as_outputs():
     """Any objects, with a callable kernel: here words, compared by the letters they
     share."""
@@ -533,6 +574,49 @@ def test_a_gram_matrix_is_not_copied():
     )
     assert np.shares_memory(model.gram_, K)
     assert model.gram_.dtype == np.float32
+
+
+def test_the_search_keeps_what_it_reads_alive():
+    """A Gram matrix that may not be written to is neither copied nor written to, and
+    lives as long as the views of it."""
+    F = np.random.default_rng(9).normal(size=(100, 100))
+    K = F @ F.T
+    before = K.copy()
+    K.flags.writeable = False
+    outputs = search_form(None, None, lambda: K)
+    read = outputs.weighted_by(np.ones(100), False).gram
+    assert np.shares_memory(read, K) and not read.flags.writeable
+    assert read.base is K
+    OutputKernelExtraTrees("precomputed", n_estimators=3).fit(F[:, :2], K)
+    assert_array_equal(K, before)
+    assert (
+        K.copy().flags.writeable
+        and not search_form(
+            None, None, lambda: before.T.copy().T
+        ).gram.flags.f_contiguous
+    )
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_a_gram_matrix_of_zeros_is_one_leaf(cls):
+    "Its factor has no column, with weights or without."
+    X = np.random.default_rng(17).normal(size=(100, 2))
+    weight = np.arange(100.0)
+    for sample_weight in (None, weight):
+        model = few(cls, "precomputed", random_state=0)
+        model.fit(X, np.zeros((100, 100)), sample_weight)
+        assert_array_equal(model.apply(X), np.zeros_like(model.apply(X)))
+
+
+def test_pruning_leaves_the_whole_tree_alone():
+    X, Y, _, _ = problem(1)
+    whole = OutputKernelTree(random_state=0).fit(X, Y).tree_
+    before = [column.copy() for column in whole]
+    for alpha in (0.0, 0.1, 1e9):
+        pruned = prune_tree(whole, alpha)
+        for column, old in zip(whole, before):
+            assert_array_equal(column, old)
+    assert pruned.node_count == 1
 
 
 def test_memory_of_an_ensemble_is_that_of_its_nodes():
@@ -733,24 +817,18 @@ def test_constant_inputs_and_outputs(cls):
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"splitter": "worst"}, "splitter must be 'best' or 'random': got 'worst'"),
-        (
-            {"max_features": "all"},
-            "max_features must be 'sqrt', 'log2', a number or None: got 'all'",
-        ),
-        ({"max_features": 0}, "max_features must be a whole number, at least 1: got 0"),
-        ({"max_features": 1.5}, "max_features must be"),
-        ({"max_depth": 0}, "max_depth must be a whole number, at least 1: got 0"),
-        (
-            {"min_samples_split": 1},
-            "min_samples_split must be a whole number, at least 2: got 1",
-        ),
-        ({"min_samples_leaf": 0.0}, "min_samples_leaf must be"),
-        (
-            {"min_impurity_decrease": -1},
-            "min_impurity_decrease must be a number, at least 0: got -1",
-        ),
-        ({"ccp_alpha": np.nan}, "ccp_alpha must be a number, at least 0: got nan"),
+        ({"splitter": "worst"}, "The 'splitter' parameter of {} must be a str among"),
+        ({"max_features": "all"}, "The 'max_features' parameter of {} must be"),
+        ({"max_features": 0}, r"'max_features' .* in the range \[1, inf\).* Got 0"),
+        ({"max_features": 1.5}, "'max_features' .* Got 1.5"),
+        ({"max_depth": 0}, r"'max_depth' .* in the range \[1, inf\).* Got 0"),
+        ({"min_samples_split": 1}, r"'min_samples_split' .* range \[2, inf\).* Got 1"),
+        ({"min_samples_leaf": 0.0}, r"'min_samples_leaf' .* \(0.0, 1.0\].* Got 0.0"),
+        ({"min_samples_leaf": np.nan}, "'min_samples_leaf' .* Got nan"),
+        ({"min_impurity_decrease": -1}, r"'min_impurity_decrease' .* \[0.0, inf\)"),
+        ({"min_impurity_decrease": np.inf}, "'min_impurity_decrease' .* Got inf"),
+        ({"ccp_alpha": np.nan}, "'ccp_alpha' .* Got nan"),
+        ({"kernel_params": 3}, "'kernel_params' .* Got 3"),
         (
             {"candidates": "leaf"},
             "candidates must be 'support', 'train' or a sequence of outputs",
@@ -759,13 +837,13 @@ def test_constant_inputs_and_outputs(cls):
 )
 @pytest.mark.parametrize("cls", MODELS)
 def test_parameters_out_of_range(cls, params, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message.format(cls.__name__)):
         few(cls, **params).fit(X0, Y0)
 
 
 def test_parameters_of_ensembles():
     with pytest.raises(
-        ValueError, match="n_estimators must be a whole number, at least 1: got 0"
+        InvalidParameterError, match=r"'n_estimators' .* range \[1, inf\).* Got 0"
     ):
         OutputKernelBagging(n_estimators=0).fit(X0, Y0)
     with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):

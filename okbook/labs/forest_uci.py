@@ -4,15 +4,13 @@
 
 # %% auto #0
 __all__ = ['C_GRID', 'DATASETS', 'TABLE', 'SPLITS', 'WORLDS', 'ALARMS', 'WIDE', 'VARIANTS', 'QUICK', 'WHY', 'BOX', 'TABLES',
-           'load_task', 'parts', 'majority_vote', 'run_protocol', 'compute_cell', 'paired_tests', 'share_of_alarms',
-           'compute_alarms', 'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'contradicted',
-           'measure_box', 'compute_box']
+           'load_task', 'parts', 'majority_vote', 'run_protocol', 'compute_cell', 'share_of_alarms', 'compute_alarms',
+           'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'contradicted', 'measure_box', 'compute_box']
 
 # %% ../../nbs/31_uci.ipynb #5707f299
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
@@ -21,6 +19,7 @@ from sklearn.svm import SVC
 from ..core import first_largest
 from ..datasets import UCI, load_uci
 from ..forest_kernel import ForestKernel, ForestKernelSVC
+from .common import paired_tests
 from ..tables import Table
 
 # %% ../../nbs/31_uci.ipynb #5f9b5bfb
@@ -152,7 +151,7 @@ def run_protocol(name, repeat):
     }
 
 # %% ../../nbs/31_uci.ipynb #47fac47f
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``forest-table1``.
 
     Parameters
@@ -163,8 +162,6 @@ def compute_cell(row, column, repeat, seed):
         The method.
     repeat : int
         The repetition, which is also the state of the random numbers.
-    seed : int
-        Not used: both methods must meet the same split and the same forest.
 
     Returns
     -------
@@ -190,47 +187,6 @@ TABLE = Table(
     summary="UCI: the vote of a forest and an SVM on its kernel",
     units="accuracy",
 )
-
-# %% ../../nbs/31_uci.ipynb #4461e943
-def paired_tests(differences, test_ratio):
-    """Test whether the mean of paired differences over random splits is zero.
-
-    Parameters
-    ----------
-    differences : array-like of shape (n_repeats,)
-        Accuracy of one method less that of the other, on the same splits.
-    test_ratio : float
-        Size of the test part divided by that of the training part.
-
-    Returns
-    -------
-    dict of str to float
-        ``mean``; ``p``, of Student's paired test, and ``half``, half of its 95 %
-        interval; ``p_corrected`` and ``half_corrected``, of the test that counts with
-        the overlap of the splits.
-
-    Notes
-    -----
-    Corrected: Nadeau and Bengio (2003). Derived in the lab :ref:`lab-forest-uci`.
-
-    Examples
-    --------
-    >>> from okbook.labs.forest_uci import paired_tests
-    >>> tests = paired_tests([0.02, 0.01, 0.03, 0.01], test_ratio=3 / 7)
-    >>> bool(tests["p"] < 0.05 < tests["p_corrected"])
-    True
-    """
-    differences = np.asarray(differences, dtype=float)
-    n = len(differences)
-    mean, law = differences.mean(), student(n - 1)
-    found = {"mean": float(mean)}
-    for name, factor in (("", 1 / n), ("_corrected", 1 / n + test_ratio)):
-        error = np.sqrt(factor * differences.var(ddof=1))
-        found["p" + name] = (
-            float(2 * law.sf(abs(mean) / error)) if error > 0 else float(mean == 0)
-        )
-        found["half" + name] = float(law.ppf(0.975) * error)
-    return found
 
 # %% ../../nbs/31_uci.ipynb #0df84b35
 SPLITS, WORLDS = (2, 5, 10, 20, 50, 100), 100
@@ -278,32 +234,30 @@ def share_of_alarms(n_splits, repeat, n=200):
     return dict(zip(("paired", "corrected"), np.mean(found, axis=0).tolist()))
 
 
-def compute_alarms(row, column, repeat, seed):
+def compute_alarms(row, n_splits, repeat):
     """Compute a cell of ``forest-table1-alarms``.
 
     Parameters
     ----------
     row : {"paired", "corrected"}
         The test.
-    column : str
-        The number of splits, such as ``"20 splits"``.
+    n_splits : int
+        The number of splits.
     repeat : int
         Which worlds.
-    seed : int
-        Not used: both tests must meet the same worlds.
 
     Returns
     -------
     float
         The share of false alarms.
     """
-    return share_of_alarms(int(column.removesuffix(" splits")), repeat)[row]
+    return share_of_alarms(n_splits, repeat)[row]
 
 
 ALARMS = Table(
     id="forest-table1-alarms",
     rows=["paired", "corrected"],
-    columns=[f"{n_splits} splits" for n_splits in SPLITS],
+    columns={f"{n_splits} splits": {"n_splits": n_splits} for n_splits in SPLITS},
     repeats=20,
     compute=compute_alarms,
     slice=[
@@ -476,7 +430,7 @@ QUICK = (
 )  # every variant; Spambase only those that share its forests
 
 
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, column, repeat):
     """Compute a cell of ``forest-table1-why``.
 
     Parameters
@@ -487,8 +441,6 @@ def compute_variant(row, column, repeat, seed):
         A key of ``VARIANTS``.
     repeat : int
         The repetition: the same split as in ``forest-table1``.
-    seed : int
-        Not used: all variants must meet the same splits.
 
     Returns
     -------
@@ -606,7 +558,7 @@ def measure_box(name, repeat):
     }
 
 
-def compute_box(row, column, repeat, seed):
+def compute_box(row, column, repeat):
     """Compute a cell of ``forest-table1-box``.
 
     Parameters
@@ -622,8 +574,6 @@ def compute_box(row, column, repeat, seed):
         (``"validation, seen"``).
     repeat : int
         The repetition: the same split as in ``forest-table1``.
-    seed : int
-        Not used: all measures must meet the same forest.
 
     Returns
     -------

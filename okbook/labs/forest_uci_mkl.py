@@ -244,19 +244,15 @@ def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
     )
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #315fd694
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, repeat):
     """Compute a cell of ``forest-table1-mkl``.
 
     Parameters
     ----------
     row : str
         A dataset, as the paper names it.
-    column : {"MKL"}
-        The method.
     repeat : int
         The repetition, which is also the state of the random numbers.
-    seed : int
-        Not used: all methods must meet the same split.
 
     Returns
     -------
@@ -291,9 +287,9 @@ def equal_weights(X, y, choices, seed):
     y : ndarray of shape (n,)
         Their classes; not used.
     choices : sequence
-        Of one value, not used: there is nothing to choose.
+        Of one value: there is nothing to choose.
     seed : int
-        Not used.
+        Taken by every way to weigh; this one draws nothing.
 
     Returns
     -------
@@ -325,7 +321,7 @@ def one_gaussian(X, y, choices, seed):
     choices : sequence of float
         Bandwidths.
     seed : int
-        Not used.
+        Taken by every way to weigh; this one draws nothing.
 
     Returns
     -------
@@ -357,7 +353,7 @@ WEIGHTINGS = {
 }
 
 
-def compute_weighting(row, column, repeat, seed):
+def compute_weighting(row, column, repeat):
     """Compute a cell of ``forest-table1-mkl-why``.
 
     Parameters
@@ -370,8 +366,6 @@ def compute_weighting(row, column, repeat, seed):
         the pairs of all training examples.
     repeat : int
         The repetition: the same split as in ``forest-table1``.
-    seed : int
-        Not used: all methods must meet the same split.
 
     Returns
     -------

@@ -12,13 +12,14 @@ __all__ = ['AMINO_ACIDS', 'PATTERNS', 'REGIONS', 'CODES', 'DATASETS', 'LAMS', 'C
            'compute_beside', 'compute_steps', 'compute_rival']
 
 # %% ../../nbs/41_protein_localisation.ipynb #437c2919
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
@@ -27,7 +28,6 @@ from okbook.core import (
     RBFKernel,
     first_largest,
     first_smallest,
-    macro_f1,
     mean_mcc,
     squared_distances,
 )
@@ -186,10 +186,11 @@ def profile_grams(neglog10_evalues, genome_bits):
     return grams | {f"{name}, Gaussian": gaussian_gram(K) for name, K in linear.items()}
 
 # %% ../../nbs/41_protein_localisation.ipynb #ccf17e0b
+_macro_f1 = partial(f1_score, average="macro")
 DATASETS = {
-    "psortpos": ("psortPos", macro_f1),
-    "psortneg": ("psortNeg_like", macro_f1),
-    "psortneg 777": ("psortNeg_like", macro_f1),
+    "psortpos": ("psortPos", _macro_f1),
+    "psortneg": ("psortNeg_like", _macro_f1),
+    "psortneg 777": ("psortNeg_like", _macro_f1),
     "plant": ("plant_like", mean_mcc),
 }
 
@@ -899,84 +900,96 @@ KERNELS += ["BLAST, log E, linear", "phylogeny, linear"]
 KERNELS += [f"{name}, Gaussian" for name in ("BLAST, log E", "BLAST, E", "phylogeny")]
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, dataset, quantity, repeat):
     """Compute a cell of ``mkl-table1``.
 
     Parameters
     ----------
     row : str
         A method: a key of ``METHODS`` or one of ``BASELINES``.
-    column : str
-        A dataset and ``"score"`` or ``"kernels"``.
+    dataset : str
+        A key of ``DATASETS``.
+    quantity : {"score", "kernels"}
+        What is measured.
     repeat : int
         The trial.
-    seed : int
-        Not used: all methods must meet the same splits.
 
     Returns
     -------
     float
         Points of 100, or a number of kernels.
     """
-    dataset, quantity = column.rsplit(" ", 1)
     return run_trial(dataset, repeat)[row][quantity]
 
 
-def compute_beside(row, column, repeat, seed):
+def compute_beside(row, dataset, quantity, repeat, step=None):
     """Compute a cell of one of the tables beside ``mkl-table1``.
 
     Parameters
     ----------
     row : str
         A method.
-    column : str
-        Joined by ``": "``, a dataset; in the path and the trace one of ``STEPS``, a
-        value of lam; and a quantity of :func:`run_trial` or one of ``KERNELS``.
+    dataset : str
+        A key of ``DATASETS``.
+    quantity : str
+        A quantity of :func:`run_trial` or one of ``KERNELS``.
     repeat : int
         The trial.
-    seed : int
-        Not used: all methods must meet the same splits.
+    step : str, optional
+        In the path and the trace one of ``STEPS``, a value of lam.
 
     Returns
     -------
     float
         The value.
     """
-    dataset, *step, quantity = column.split(": ")
     found = run_trial(dataset, repeat)[row]
-    if not step:
+    if step is None:
         return (
             found["share"][KERNELS.index(quantity)]
             if quantity in KERNELS
             else found[quantity]
         )
-    values = found["path" if quantity in KERNELS else quantity][STEPS.index(step[0])]
+    values = found["path" if quantity in KERNELS else quantity][STEPS.index(step)]
     return values[KERNELS.index(quantity)] if quantity in KERNELS else values
 
 # %% ../../nbs/41_protein_localisation.ipynb #d704f5ad
 def _beside(name, cells, repeats, slice, summary):
     "A table of what the same trials measure."
-    rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells))
-    files = [name for name, _ in DATASETS.values()]
     return Table(
-        f"mkl-table1-{name}", rows, columns, repeats, compute_beside, datasets=sorted(set(files)), slice=slice,
-        summary=f"protein localisation: {summary}", cells=cells,
-    )  # fmt: skip
+        f"mkl-table1-{name}",
+        rows=list(dict.fromkeys(row for row, _ in cells)),
+        columns={column: values for (_, column), values in cells.items()},
+        repeats=repeats,
+        compute=compute_beside,
+        datasets=sorted({name for name, _ in DATASETS.values()}),
+        slice=slice,
+        summary=f"protein localisation: {summary}",
+        cells=list(cells),
+    )
 
 
-def _crossed(rows, *names):
-    "Cells of all rows and all columns that are made of one name of each list."
-    return [(row, ": ".join(column)) for row in rows for column in product(*names)]
+def _crossed(rows, datasets, *names):
+    """Cells of all rows and all columns that are made of one name of each list, with
+    the values of the columns: a dataset, perhaps a step, and a quantity."""
+    kinds = (
+        ("dataset", "step", "quantity") if len(names) == 2 else ("dataset", "quantity")
+    )
+    return {
+        (row, ": ".join(column)): dict(zip(kinds, column))
+        for row in rows
+        for column in product(datasets, *names)
+    }
 
 
 TABLE = Table(
     id="mkl-table1",
     rows=[*METHODS, *BASELINES],
-    columns=[
-        f"{dataset} {quantity}"
+    columns={
+        f"{dataset} {quantity}": {"dataset": dataset, "quantity": quantity}
         for dataset in DATASETS
         for quantity in ("score", "kernels")
-    ],
+    },
     repeats=10,
     compute=compute_cell,
     datasets=sorted({name for name, _ in DATASETS.values()}),
@@ -997,9 +1010,9 @@ SETS = ("psortpos", "psortneg", "plant")
 WHY = _beside(
     "why",
     _crossed(METHODS, DATASETS, ("lam", "C", "over 1e-3", "99 %"))
-    + _crossed(SGD, DATASETS, ("excess", "optimum"))
-    + _crossed(SGD, ["psortpos"], ["ten times"])
-    + _crossed(CERTIFIED, DATASETS, ("gap 1e-2", "gap 1e-3", "gap 1e-5")),
+    | _crossed(SGD, DATASETS, ("excess", "optimum"))
+    | _crossed(SGD, ["psortpos"], ["ten times"])
+    | _crossed(CERTIFIED, DATASETS, ("gap 1e-2", "gap 1e-3", "gap 1e-5")),
     10,
     [("R1", "psortpos: optimum", 0), ("R1 certified", "psortpos: gap 1e-3", 0)],
     "what is behind the numbers of kernels",
@@ -1031,7 +1044,7 @@ TRACE = _beside(
 )
 
 # %% ../../nbs/41_protein_localisation.ipynb #a5d5f2cf
-def compute_steps(row, column, repeat, seed):
+def compute_steps(row, column, repeat):
     """Compute a cell of ``mkl-table1-steps``.
 
     Parameters
@@ -1042,8 +1055,6 @@ def compute_steps(row, column, repeat, seed):
         A key of ``STEP_LAMS``.
     repeat : int
         The trial.
-    seed : int
-        Not used: all rules must meet the same splits and the same pairs.
 
     Returns
     -------
@@ -1053,28 +1064,27 @@ def compute_steps(row, column, repeat, seed):
     return run_steps(repeat)[column][row]
 
 
-def compute_rival(row, column, repeat, seed):
+def compute_rival(row, dataset, quantity, repeat):
     """Compute a cell of ``mkl-table1-rivals``.
 
     Parameters
     ----------
     row : str
         A key of ``RIVALS``.
-    column : str
-        A key of ``NOISY_SETS`` and a quantity of :func:`run_rival`, joined by ``": "``;
-        or ``"path: start"`` or ``"path: half"``, the worthless kernels of
-        :func:`noise_path` at its first step and where the loss is nearest to one half.
+    dataset : str
+        A key of ``NOISY_SETS``, or ``"path"``.
+    quantity : str
+        A quantity of :func:`run_rival`; on the path ``"start"`` or ``"half"``, the
+        worthless kernels of :func:`noise_path` at its first step and where the loss is
+        nearest to one half.
     repeat : int
         The state of the random numbers that choose the examples and make the noise.
-    seed : int
-        Not used: all machines must meet the same examples.
 
     Returns
     -------
     float
         Points of 100, or a number of kernels.
     """
-    dataset, quantity = column.split(": ")
     if dataset != "path":
         return run_rival(dataset, row, repeat)[quantity]
     losses, worthless = noise_path(row, repeat)
@@ -1100,20 +1110,18 @@ STEPS_TABLE = Table(
     "R1 on psortPos",
     units="kernels, or per cent above the least objective",
 )
-RIVALS_CELLS = [
-    *_crossed(RIVALS, NOISY_SETS, ("accuracy", "kernels", "noise")),
-    *_crossed(TERMS, ["path"], ("start", "half")),
-]
+RIVALS_CELLS = _crossed(RIVALS, NOISY_SETS, ("accuracy", "kernels", "noise"))
+RIVALS_CELLS |= _crossed(TERMS, ["path"], ("start", "half"))
 RIVALS_TABLE = Table(
     id="mkl-table1-rivals",
     rows=list(RIVALS),
-    columns=list(dict.fromkeys(column for _, column in RIVALS_CELLS)),
+    columns={column: values for (_, column), values in RIVALS_CELLS.items()},
     repeats=10,
     compute=compute_rival,
     slice=[("uniform", "wine: accuracy", 0), ("l1", "path: start", 0)],
     summary="chapter 04: machines on kernels of which half are noise",
     units="points of 100, or a number of kernels",
     digits=1,
-    cells=RIVALS_CELLS,
+    cells=list(RIVALS_CELLS),
 )
 TABLES = [TABLE, WHY, PATH, WEIGHTS, TRACE, STEPS_TABLE, RIVALS_TABLE]

@@ -14,9 +14,9 @@ import numpy as np
 from ..core import decode_weights, feature_space_losses
 from ..ensembles import OutputKernelBoosting
 from okbook.labs.ok3_image_completion import (
-    _outputs,
     complete_by_trees,
     completion_error,
+    output_options,
     select_by_inner_folds,
     split,
     usps_completion,
@@ -67,7 +67,7 @@ def boosting_errors(task, fit, held, seed, depths=DEPTHS, rounds=ROUNDS):
             max_depth=depth,
             random_state=seed,
             **options,
-            **_outputs(task),
+            **output_options(task),
         ).fit(task.top[fit], task.bottom[fit])
         for m, W in enumerate(model.staged_weights(task.top[held]), start=1):
             if m in rounds:
@@ -198,7 +198,9 @@ def losses_of_mean(task, train, test, seeds):
 
     weights = []
     for seed in seeds:
-        model = OutputKernelBoosting(random_state=seed, **options, **_outputs(task))
+        model = OutputKernelBoosting(
+            random_state=seed, **options, **output_options(task)
+        )
         weights.append(
             model.fit(task.top[train], task.bottom[train]).weights(task.top[test])
         )
@@ -222,7 +224,7 @@ def _losses_of_fold(fold):
     )
 
 
-def compute_mean(row, column, repeat, seed):
+def compute_mean(row, column, repeat):
     """Compute a cell of ``ok3-table1-boosting-mean``: one ensemble or the mean of five,
     before or after decoding.
 
@@ -234,8 +236,6 @@ def compute_mean(row, column, repeat, seed):
         Where its loss is measured.
     repeat : int
         Which of the five folds of the size 200; it also gives the five seeds.
-    seed : int
-        Not used: all cells of a fold come from the same ensembles.
 
     Returns
     -------

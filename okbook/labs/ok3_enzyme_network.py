@@ -104,7 +104,7 @@ def restrict(network, nodes):
     )
 
 # %% ../../nbs/12_enzyme_network.ipynb #9cbe7d10
-def compute_fact(row, column, repeat, seed):
+def compute_fact(row, column, name=None, what=None):
     """Compute a cell of ``ok3-figure2-network``: a number that describes the network or
     its inputs.
 
@@ -112,15 +112,13 @@ def compute_fact(row, column, repeat, seed):
     ----------
     row : str
         ``"nodes"``; ``"links"``; ``"links of one EC number"``, the part of the links
-        whose nodes have a number in common; or a type of inputs and what is counted:
-        ``"expression, columns"``, or ``"expression, missing"`` for the part of the
-        cells that is missing.
+        whose nodes have a number in common; or a fact on inputs.
     column : {"all", "complete"}
         Which nodes, as for :func:`yeast_network`.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random.
+    name : str, optional
+        A type of inputs.
+    what : {"columns", "missing"}, optional
+        Their number of columns, or the part of their cells that is missing.
 
     Returns
     -------
@@ -134,17 +132,18 @@ def compute_fact(row, column, repeat, seed):
         return float(network.adjacency.sum() / 2)
     if row == "links of one EC number":
         return float(share_an_entry(network.ec_codes)[network.adjacency > 0].mean())
-    name, what = row.split(", ")
     values = network.inputs[name]
     return float(values.shape[1] if what == "columns" else np.isnan(values).mean())
 
 
 NETWORK = Table(
     id="ok3-figure2-network",
-    rows=[
-        *("nodes", "links", "links of one EC number"),
-        *(f"{name}, {what}" for name in ALL_TYPES for what in ("columns", "missing")),
-    ],
+    rows={name: {} for name in ("nodes", "links", "links of one EC number")}
+    | {
+        f"{name}, {what}": {"name": name, "what": what}
+        for name in ALL_TYPES
+        for what in ("columns", "missing")
+    },
     columns=["all", "complete"],
     repeats=1,
     compute=compute_fact,
@@ -700,7 +699,7 @@ def measure_setting(setting, name, fold):
     )
 
 # %% ../../nbs/12_enzyme_network.ipynb #84c6691e
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``ok3-figure2``: a method, its inputs, a fold.
 
     Parameters
@@ -711,8 +710,6 @@ def compute_cell(row, column, repeat, seed):
         The inputs.
     repeat : int
         Which of the ten parts is hidden; also the random state of the trees.
-    seed : int
-        Not used: all measures of a fold come from the same trees.
 
     Returns
     -------
@@ -722,7 +719,7 @@ def compute_cell(row, column, repeat, seed):
     return measure_setting(f"{row}, {column}", "ROC", repeat)
 
 
-def compute_measure(row, column, repeat, seed):
+def compute_measure(row, column, repeat):
     """Compute a cell of the other tables: a setting, a measure, a fold.
 
     Parameters
@@ -733,8 +730,6 @@ def compute_measure(row, column, repeat, seed):
         One of ``MEASURES``.
     repeat : int
         Which of the ten parts is hidden.
-    seed : int
-        Not used: all measures of a fold come from the same scores.
 
     Returns
     -------
@@ -850,27 +845,24 @@ OTHER_METHODS = _table(
 )
 
 # %% ../../nbs/12_enzyme_network.ipynb #71b404f6
-def compute_hidden(row, column, repeat, seed):
+def compute_hidden(draw, column, repeat):
     """Compute a cell of ``ok3-figure2-hidden``: extra-trees on localisation, a quarter
     of its rows hidden.
 
     Parameters
     ----------
-    row : str
-        Which draw of the hidden rows, such as ``"draw 3"``.
+    draw : int
+        Which draw of the hidden rows.
     column : str
         One of ``MEASURES``.
     repeat : int
         Which of the ten parts is hidden; also the random state of the trees.
-    seed : int
-        Not used: a draw is the same for all folds.
 
     Returns
     -------
     float
         The value.
     """
-    draw = int(row.removeprefix("draw "))
     setting = Setting(options=EXTRA, types=("localisation",), hide=0.25, draw=draw)
     network = setting.network()
     return measure(column, network.adjacency, *setting.score(network, repeat))
@@ -878,7 +870,7 @@ def compute_hidden(row, column, repeat, seed):
 
 HIDDEN = Table(
     id="ok3-figure2-hidden",
-    rows=[f"draw {draw}" for draw in range(5)],
+    rows={f"draw {draw}": {"draw": draw} for draw in range(5)},
     columns=["ROC"],
     repeats=N_FOLDS,
     compute=compute_hidden,
@@ -933,39 +925,41 @@ def forest_importances(nodes, types, seed):
     return dict(zip(types, np.split(shares, ends[:-1])))
 
 
-def compute_importance(row, column, repeat, seed):
+def compute_importance(variable, name, nodes, repeat):
     """Compute a cell of ``ok3-figure2-importance``: the importance of a variable.
 
     Parameters
     ----------
-    row : str
-        Number of the variable in its type, from ``"0"``.
-    column : str
-        The type; ``", 401 genes"`` after it names the forest of all five inputs.
+    variable : int
+        Number of the variable in its type, from 0.
+    name : str
+        The type.
+    nodes : {"all", "complete"}
+        The nodes, as for :func:`yeast_network`; "complete" for the forest of all five
+        inputs.
     repeat : int
         Random state of the forest, shared by all variables.
-    seed : int
-        Not used: the variables of a figure must come from one forest.
 
     Returns
     -------
     float
         Its share of the variance removed.
     """
-    name, *few = column.split(", ")
-    nodes, types = ("complete", ALL_TYPES) if few else ("all", TYPES)
-    return float(forest_importances(nodes, types, repeat)[name][int(row)])
+    types = ALL_TYPES if nodes == "complete" else TYPES
+    return float(forest_importances(nodes, types, repeat)[name][variable])
 
 # %% ../../nbs/12_enzyme_network.ipynb #11791f36
-_COLUMNS = {name: WIDTHS[name] for name in TYPES} | {
-    f"{name}, 401 genes": WIDTHS[name] for name in ALL_TYPES
+_COLUMNS = {name: {"name": name, "nodes": "all"} for name in TYPES} | {
+    f"{name}, 401 genes": {"name": name, "nodes": "complete"} for name in ALL_TYPES
 }
 IMPORTANCE = Table(
     id="ok3-figure2-importance",
-    rows=[str(i) for i in range(max(WIDTHS.values()))],
-    columns=list(_COLUMNS),
+    rows={str(i): {"variable": i} for i in range(max(WIDTHS.values()))},
+    columns=_COLUMNS,
     cells=[
-        (str(i), column) for column, width in _COLUMNS.items() for i in range(width)
+        (str(i), column)
+        for column, values in _COLUMNS.items()
+        for i in range(WIDTHS[values["name"]])
     ],
     repeats=3,
     compute=compute_importance,
@@ -1069,7 +1063,7 @@ def _ranked_pairs(row):
     return {name: fact[above][order].astype(float) for name, fact in facts.items()}
 
 # %% ../../nbs/12_enzyme_network.ipynb #e57b9a66
-def compute_top(row, column, repeat, seed):
+def compute_top(row, fact, many=None):
     """Compute a cell of ``ok3-figure2-top``: what the best pairs, or the best new
     pairs, are.
 
@@ -1077,24 +1071,19 @@ def compute_top(row, column, repeat, seed):
     ----------
     row : str
         A key of ``ALL_SETTINGS``.
-    column : str
-        A fact, and of how many of the best; ``"links"`` are counted among all pairs,
-        the others among new ones.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random but the forests, whose seed is that of the fold.
+    fact : str
+        ``"links"``, which are counted among all pairs, or a fact on the new ones.
+    many : int, optional
+        Of how many of the best; by default of all.
 
     Returns
     -------
     float
         The mean of the fact.
     """
-    facts, (name, many) = _ranked_pairs(row), column.split(", ")
-    values = facts[name] if name == "links" else facts[name][facts["links"] == 0]
-    return float(
-        values[: None if many == "all" else int(many.removeprefix("best "))].mean()
-    )
+    facts = _ranked_pairs(row)
+    values = facts[fact] if fact == "links" else facts[fact][facts["links"] == 0]
+    return float(values[:many].mean())
 
 # %% ../../nbs/12_enzyme_network.ipynb #b3d2b770
 TOP_ROWS = [
@@ -1106,11 +1095,11 @@ TOP_ROWS = [
 TOP = Table(
     id="ok3-figure2-top",
     rows=TOP_ROWS,
-    columns=[
-        f"{name}, {many}"
-        for name in ("links", "one EC number", "one pathway", "mean degree")
-        for many in [f"best {m}" for m in BEST] + ["all"]
-    ],
+    columns={
+        f"{fact}, {f'best {many}' if many else 'all'}": {"fact": fact, "many": many}
+        for fact in ("links", "one EC number", "one pathway", "mean degree")
+        for many in (*BEST, None)
+    },
     repeats=1,
     compute=compute_top,
     datasets=["yeast_enzyme"],
@@ -1152,21 +1141,19 @@ def _pair_facts():
     }
 
 
-def compute_suggestion(row, column, repeat, seed):
+def compute_suggestion(row, column, pair=None):
     """Compute a cell of ``ok3-figure2-suggested``: a fact on a suggested link.
 
     Parameters
     ----------
     row : str
-        Names of two enzymes, such as ``"PRO3 – PRO2"``; or ``"all candidates"``, for
-        the mean over all pairs that are not linked and have no EC number in common; or
-        ``"all named enzymes"``, for the sum over their pairs.
+        ``"all candidates"``, for the mean over all pairs that are not linked and have
+        no EC number in common; ``"all named enzymes"``, for the sum over their pairs;
+        or the names of a pair.
     column : {"rank", "score", "one pathway", "common neighbour", "known link"}
         The fact.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random but the forests, whose seed is that of the fold.
+    pair : tuple of str, optional
+        Two enzymes.
 
     Returns
     -------
@@ -1186,7 +1173,7 @@ def compute_suggestion(row, column, repeat, seed):
             )
         ]
         return float(facts[column][np.ix_(named, named)].sum() / 2)
-    i, j = sorted(genes.index(name) for name in row.split(" – "))
+    i, j = sorted(genes.index(name) for name in pair)
     if column in facts:
         return float(facts[column][i, j])
     scores = _completed(_SUGGESTING)
@@ -1199,7 +1186,10 @@ def compute_suggestion(row, column, repeat, seed):
 
 SUGGESTIONS = Table(
     id="ok3-figure2-suggested",
-    rows=[*SUGGESTED, *KNOWN_AMONG, "all candidates", "all named enzymes"],
+    rows={
+        name: {"pair": tuple(name.split(" – "))} for name in (*SUGGESTED, *KNOWN_AMONG)
+    }
+    | {"all candidates": {}, "all named enzymes": {}},
     columns=["rank", "score", "one pathway", "common neighbour", "known link"],
     cells=[
         (pair, what)
@@ -1220,7 +1210,7 @@ SUGGESTIONS = Table(
 )
 
 # %% ../../nbs/12_enzyme_network.ipynb #4e0336b9
-def compute_fair(row, column, repeat, seed):
+def compute_fair(row, column):
     """Compute a cell of ``ok3-figure2-reactions``: an area with and without the pairs
     of one EC number.
 
@@ -1230,10 +1220,6 @@ def compute_fair(row, column, repeat, seed):
         Which pairs count.
     column : {"ROC", "AP"}
         The area.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is random but the forests, whose seed is that of the fold.
 
     Returns
     -------

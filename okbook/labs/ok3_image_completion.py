@@ -7,10 +7,10 @@ __all__ = ['SIGMA', 'LEVELS', 'NEIGHBOURS', 'SIGMAS', 'LAM_GRID', 'EXTRA_TREES',
            'READINGS_TABLE', 'VARIANTS', 'SENSITIVITY', 'SEEDS', 'PICTURED', 'DIGITS', 'FIGURE1', 'STOPPING',
            'STOPPING_TABLE', 'POINTS', 'POINTS_TABLE', 'BOUND', 'TABLES', 'Completion', 'usps_completion',
            'digits_completion', 'line_to_number', 'number_to_line', 'split', 'base_prediction', 'lower_bound',
-           'select_by_inner_folds', 'complete_by_knn', 'kde_errors', 'complete_by_kde', 'complete_by_trees',
-           'completion_error', 'compute_cell', 'compute_reading', 'complete_by_selected_tree', 'compute_variant',
-           'compute_seed', 'compute_picture', 'compute_importance', 'compute_stopping', 'compute_point',
-           'compute_bound']
+           'select_by_inner_folds', 'output_options', 'complete_by_knn', 'kde_errors', 'complete_by_kde',
+           'complete_by_trees', 'completion_error', 'compute_cell', 'compute_reading', 'complete_by_selected_tree',
+           'compute_variant', 'compute_seed', 'compute_picture', 'compute_importance', 'compute_stopping',
+           'compute_point', 'compute_bound']
 
 # %% ../../nbs/11_image_completion.ipynb #9954d524
 from dataclasses import dataclass, replace
@@ -290,13 +290,30 @@ def select_by_inner_folds(errors, target, train):
     return list(means)[first_smallest(list(means.values()))]
 
 # %% ../../nbs/11_image_completion.ipynb #2c3ed76a
-def _outputs(task):
-    "How every estimator of the lab treats outputs."
+def output_options(task):
+    """Make the options by which every estimator of the lab treats outputs.
+
+    Parameters
+    ----------
+    task : Completion
+        The task.
+
+    Returns
+    -------
+    dict
+        Its kernel on the bottom halves.
+
+    Examples
+    --------
+    >>> from okbook.labs.ok3_image_completion import digits_completion, output_options
+    >>> sorted(output_options(digits_completion()))
+    ['kernel_params', 'output_kernel']
+    """
     return {"output_kernel": "rbf", "kernel_params": {"sigma": task.sigma}}
 
 
 def _knn(task, fit, held, n_neighbors, candidates="train"):
-    model = OutputKernelKNN(n_neighbors, candidates=candidates, **_outputs(task))
+    model = OutputKernelKNN(n_neighbors, candidates=candidates, **output_options(task))
     return fit[model.fit(task.top[fit], task.bottom[fit]).decode(task.top[held])]
 
 
@@ -310,7 +327,7 @@ def complete_by_knn(task, train, test, seed=0, candidates="train"):
     train, test : ndarray of int
         Indices of the training and of the test images.
     seed : int, default=0
-        Not used: nothing is random.
+        Taken by every method; this one draws nothing.
     candidates : {"train", "support"}, default="train"
         Where the pre-image is looked for: all training outputs, or those of the
         neighbours.
@@ -372,7 +389,7 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
     train, test : ndarray of int
         Indices of the training and of the test images.
     seed : int, default=0
-        Not used: nothing is random.
+        Taken by every method; this one draws nothing.
     name : {"linear", "rbf"}, default="rbf"
         Input kernel.
     **options : dict
@@ -389,7 +406,9 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
         lambda fit, held: kde_errors(task, fit, held, kernels), task.target, train
     )
     params = {"sigma": sigma} if sigma else None
-    model = KernelDependencyEstimation(name, params, lam, **options, **_outputs(task))
+    model = KernelDependencyEstimation(
+        name, params, lam, **options, **output_options(task)
+    )
     return train[model.fit(task.top[train], task.bottom[train]).decode(task.top[test])]
 
 # %% ../../nbs/11_image_completion.ipynb #3100e7d2
@@ -414,7 +433,7 @@ def complete_by_trees(task, train, test, seed=0, model=OutputKernelTree, **optio
     ndarray of int
         For each test image, the training image whose bottom half is predicted.
     """
-    trees = model(random_state=seed, **options, **_outputs(task))
+    trees = model(random_state=seed, **options, **output_options(task))
     return train[trees.fit(task.top[train], task.bottom[train]).decode(task.top[test])]
 
 
@@ -509,33 +528,34 @@ TABLE = Table(
 
 # %% ../../nbs/11_image_completion.ipynb #638344f7
 READINGS = {
-    "blocks in order, σ = 7.0711": (SIGMA, False),
-    "every fifth image, σ = 7.0711": (SIGMA, True),
-    "blocks in order, σ = 50": (50.0, False),
+    "blocks in order, σ = 7.0711": {"sigma": SIGMA, "every_fifth": False},
+    "every fifth image, σ = 7.0711": {"sigma": SIGMA, "every_fifth": True},
+    "blocks in order, σ = 50": {"sigma": 50.0, "every_fifth": False},
 }
 
 
-def compute_reading(row, column, repeat, seed):
+def compute_reading(name, size, repeat, seed, sigma, every_fifth):
     """Compute a cell of ``ok3-table1-readings``: the base error or the bound under a
     reading of the protocol.
 
     Parameters
     ----------
-    row : str
-        A key of ``READINGS``.
-    column : str
-        The row of ``ok3-table1`` and the size, such as ``"Base, 200"``.
+    name, size : str
+        The row and the column of ``ok3-table1``.
     repeat : int
         Which of the five folds.
     seed : int
-        Not used: nothing is random.
+        Given to the method; those of this table draw nothing.
+    sigma : float
+        Width of the kernel of the loss.
+    every_fifth : bool
+        Whether a fold is every fifth image of a digit, and not a block in order.
 
     Returns
     -------
     float
         Mean loss over the test part.
     """
-    (sigma, every_fifth), (name, size) = READINGS[row], column.split(", ")
     task = replace(usps_completion(), sigma=sigma)
     train, test = split(task.target, size, repeat)
     if every_fifth:
@@ -553,10 +573,12 @@ def compute_reading(row, column, repeat, seed):
 
 READINGS_TABLE = Table(
     id="ok3-table1-readings",
-    rows=list(READINGS),
-    columns=[
-        f"{name}, {size}" for name in ("Base", "Lower bound") for size in TABLE.columns
-    ],
+    rows=READINGS,
+    columns={
+        f"{name}, {size}": {"name": name, "size": size}
+        for name in ("Base", "Lower bound")
+        for size in TABLE.columns
+    },
     repeats=5,
     compute=compute_reading,
     datasets=["usps"],
@@ -704,7 +726,7 @@ SENSITIVITY = Table(
 )
 
 # %% ../../nbs/11_image_completion.ipynb #b5bbbc6b
-def compute_seed(row, column, repeat, seed):
+def compute_seed(row, column, seed):
     """Compute a cell of ``ok3-table1-seeds``: the mean over the five folds, for one
     seed.
 
@@ -714,8 +736,6 @@ def compute_seed(row, column, repeat, seed):
         A tree method, a key of ``METHODS``.
     column : {"200", "800"}
         Size of the training part.
-    repeat : int
-        Which of the seeds; the folds stay the same.
     seed : int
         Seed of the method.
 
@@ -764,7 +784,7 @@ def _pictured(row, seed):
     return shown, method(task, train, shown, seed, **options)
 
 
-def compute_picture(row, column, repeat, seed):
+def compute_picture(row, digit, what, repeat, line=None):
     """Compute a cell of ``ok3-figure1-digits``: a line of pixels of a completed digit,
     or a fact on it.
 
@@ -772,13 +792,14 @@ def compute_picture(row, column, repeat, seed):
     ----------
     row : {"truth", "KDE RBF", "OK3 extra-trees"}
         The true image, or the method that completes it.
-    column : str
-        The digit, and what is wanted: ``"digit 3, line 8"``, ``"digit 3, image"`` or
-        ``"digit 3, loss"``.
+    digit : int
+        The digit.
+    what : {"image", "loss", "line"}
+        What is wanted.
     repeat : int
         Random state of the method, shared by all digits.
-    seed : int
-        Not used: the digits of one figure must come from one fit.
+    line : int, optional
+        Which line of pixels.
 
     Returns
     -------
@@ -787,24 +808,26 @@ def compute_picture(row, column, repeat, seed):
         the 1000 images the bottom half is taken from; or the loss of that half.
     """
     task, (shown, chosen) = usps_completion(), _pictured(row, repeat)
-    digit, what = column.removeprefix("digit ").split(", ")
-    i, j = shown[int(digit)], chosen[int(digit)]
+    i, j = shown[digit], chosen[digit]
     if what == "image":
         return float(j)
     if what == "loss":
         return float(task.loss[i, j])
     image = np.concatenate([task.top[i], task.bottom[j]]).reshape(16, 16)
-    return line_to_number(image[int(what.removeprefix("line "))])
+    return line_to_number(image[line])
 
 
 DIGITS = Table(
     id="ok3-figure1-digits",
     rows=list(_LINES),
-    columns=[
-        f"digit {d}, {what}"
-        for d in range(10)
-        for what in ("image", "loss", *(f"line {k}" for k in range(16)))
-    ],
+    columns={
+        f"digit {digit}, {name}": {"digit": digit} | values
+        for digit in range(10)
+        for name, values in (
+            *((what, {"what": what}) for what in ("image", "loss")),
+            *((f"line {line}", {"what": "line", "line": line}) for line in range(16)),
+        )
+    },
     cells=[
         (row, f"digit {digit}, {what}")
         for row, lines in _LINES.items()
@@ -829,34 +852,34 @@ DIGITS = Table(
 def _forest_importances(seed):
     task = usps_completion()
     options = {name: value for name, value in EXTRA_TREES.items() if name != "model"}
-    forest = OutputKernelExtraTrees(random_state=seed, **options, **_outputs(task))
+    forest = OutputKernelExtraTrees(
+        random_state=seed, **options, **output_options(task)
+    )
     return forest.fit(task.top, task.bottom).feature_importances_.reshape(task.shape)
 
 
-def compute_importance(row, column, repeat, seed):
+def compute_importance(i, j, repeat):
     """Compute a cell of ``ok3-figure1``: the importance of one input pixel.
 
     Parameters
     ----------
-    row, column : str
-        Which pixel, from ``"0"``, top left.
+    i, j : int
+        Which pixel, from 0, top left: its row and its column.
     repeat : int
         Random state of the forest, shared by all pixels.
-    seed : int
-        Not used: the pixels of one figure must come from one forest.
 
     Returns
     -------
     float
         Its share of the total variance reduction: the shares sum to one.
     """
-    return float(_forest_importances(repeat)[int(row), int(column)])
+    return float(_forest_importances(repeat)[i, j])
 
 
 FIGURE1 = Table(
     id="ok3-figure1",
-    rows=[str(i) for i in range(8)],
-    columns=[str(j) for j in range(16)],
+    rows={str(i): {"i": i} for i in range(8)},
+    columns={str(j): {"j": j} for j in range(16)},
     repeats=1,
     compute=compute_importance,
     datasets=["usps"],
@@ -924,7 +947,7 @@ def _both_losses(row, size, fold):
     task, options = usps_completion(), dict(POINTS[row])
     train, test = split(task.target, size, fold)
     trees = options.pop("model", OutputKernelTree)(
-        random_state=fold, **options, **_outputs(task)
+        random_state=fold, **options, **output_options(task)
     )
     trees.fit(task.top[train], task.bottom[train])
     chosen = train[trees.decode(task.top[test])]
@@ -934,7 +957,7 @@ def _both_losses(row, size, fold):
     }
 
 
-def compute_point(row, column, repeat, seed):
+def compute_point(row, size, what, repeat):
     """Compute a cell of ``ok3-table1-points``: the loss of the predicted points, or
     that of their pre-images.
 
@@ -942,28 +965,29 @@ def compute_point(row, column, repeat, seed):
     ----------
     row : str
         A key of ``POINTS``.
-    column : str
-        The size and what is measured, such as ``"200, point"`` or ``"200, pre-image"``.
+    size : {"200", "800"}
+        How many images are trained on.
+    what : {"point", "pre-image"}
+        What is measured.
     repeat : int
         Which of the five folds; also the random state of the trees.
-    seed : int
-        Not used: both losses of a fold come from the same trees.
 
     Returns
     -------
     float
         Mean loss over the test part.
     """
-    size, what = column.split(", ")
     return float(_both_losses(row, size, repeat)[what])
 
 
 POINTS_TABLE = Table(
     id="ok3-table1-points",
     rows=list(POINTS),
-    columns=[
-        f"{size}, {what}" for size in TABLE.columns for what in ("point", "pre-image")
-    ],
+    columns={
+        f"{size}, {what}": {"size": size, "what": what}
+        for size in TABLE.columns
+        for what in ("point", "pre-image")
+    },
     repeats=5,
     compute=compute_point,
     datasets=["usps"],
@@ -973,21 +997,17 @@ POINTS_TABLE = Table(
 )
 
 # %% ../../nbs/11_image_completion.ipynb #e2deec58
-def compute_bound(row, column, repeat, seed):
+def compute_bound(n, repeat):
     """Compute a cell of ``ok3-table1-bound``: the lower bound for a number of training
     images.
 
     Parameters
     ----------
-    row : str
+    n : int
         How many of the 800 training images are candidates.
-    column : {"lower bound"}
-        What is measured.
     repeat : int
         Which of the five folds; also the seed of the order in which the images are
         taken.
-    seed : int
-        Not used: the training sets of a fold must be nested.
 
     Returns
     -------
@@ -997,12 +1017,12 @@ def compute_bound(row, column, repeat, seed):
     task = usps_completion()
     train, test = split(task.target, "800", repeat)
     order = np.random.default_rng(repeat).permutation(train)
-    return float(task.loss[np.ix_(test, order[: int(row)])].min(axis=1).mean())
+    return float(task.loss[np.ix_(test, order[:n])].min(axis=1).mean())
 
 
 BOUND = Table(
     id="ok3-table1-bound",
-    rows=["25", "50", "100", "200", "400", "800"],
+    rows={str(n): {"n": n} for n in (25, 50, 100, 200, 400, 800)},
     columns=["lower bound"],
     repeats=5,
     compute=compute_bound,

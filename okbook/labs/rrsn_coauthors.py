@@ -24,8 +24,16 @@ from sklearn.preprocessing import normalize
 from ..core import diffusion_gram, labelled_draws, merge_ties
 from ..datasets import load_nips_coauthors
 from ..drawing import strongest_links
-from .rrsn_networks import AREAS, GRIDS, N_DRAWS, RATES, informative_sigma
-from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, node_pairs
+from okbook.labs.rrsn_networks import (
+    AREAS,
+    GRIDS,
+    N_DRAWS,
+    RATES,
+    informative_sigma,
+    link_search,
+    search_points,
+)
+from ..rkhs import node_pairs
 from ..tables import Table
 
 # %% ../../nbs/22_coauthors.ipynb #3e9be817
@@ -246,11 +254,8 @@ class Setting:
         LinkPredictorCV
             The predictor, not fitted.
         """
-        template = SemiSupervisedOutputKernelRidge(
-            input_kernel="precomputed", smoother=self.smoother
-        )
         grids = setting_grids(GRIDS, self.supervised, self.beta2_grid)
-        return LinkPredictorCV(template, **grids, pairs=self.pairs, warm_start=True)
+        return link_search(self.smoother, **grids, pairs=self.pairs)
 
 # %% ../../nbs/22_coauthors.ipynb #ad5e05c5
 def draw_labelled(n_nodes, rate, draw):
@@ -347,9 +352,9 @@ def search(setting, nodes, rate, draw):
     """
     network = load_network(nodes, setting.words)
     labelled = draw_labelled(len(network.names), rate, draw)
-    model = _searching(setting).set_params(random_state=draw)
-    model.fit(network.gram, network.adjacency[np.ix_(labelled, labelled)], labelled)
-    return model.best_params_ | {"score": model.best_score_}, model.node_embedding_
+    model = _searching(setting)
+    points = search_points(model, network.gram, network.adjacency, labelled, draw)
+    return model.best_params_ | {"score": model.best_score_}, points
 
 
 @lru_cache(maxsize=512)
@@ -372,14 +377,20 @@ METHODS = {
     "words alone": Setting(alone=True),
 }
 ROWS = {
-    f"{name}{', 1999' * (nodes == '1999')}": (name, nodes)
+    f"{name}{', 1999' * (nodes == '1999')}": {"method": name, "nodes": nodes}
     for nodes, name in product(NODES, METHODS)
 }
-COLUMNS = [" ".join(key) for key in product(AREAS, RATES)]
-LATER = [f"{column}, links after 1999" for column in COLUMNS]
+COLUMNS = {
+    f"{area} {rate}": {"area": area, "rate": rate}
+    for area, rate in product(AREAS, RATES)
+}
+LATER = {
+    f"{column}, links after 1999": values | {"later": True}
+    for column, values in COLUMNS.items()
+}
 
 
-def compute_setting(setting, nodes, column, draw):
+def compute_setting(setting, nodes, area, rate, draw, later=False):
     """Compute one area of a method.
 
     Parameters
@@ -388,10 +399,14 @@ def compute_setting(setting, nodes, column, draw):
         The method.
     nodes : {"words", "1999"}
         The node set.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``; or ``"auc-roc 5, links after 1999"``.
+    area : {"auc-roc", "auc-pr"}
+        The area.
+    rate : {"5", "10", "20"}
+        How many authors are labelled, in percent.
     draw : int
         Which draw of the labelled authors.
+    later : bool, default=False
+        Whether only links after 1999 count.
 
     Returns
     -------
@@ -402,47 +417,44 @@ def compute_setting(setting, nodes, column, draw):
     -----
     Derived in the lab :ref:`lab-rrsn-coauthors`.
     """
-    key, _, later = column.partition(", ")
-    area, rate = key.split()
-    return _measured(setting, nodes, rate, draw, bool(later))[area]
+    return _measured(setting, nodes, rate, draw, later)[area]
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(method, nodes, area, rate, repeat, later=False):
     """Compute a cell of ``rrsn-table1``.
 
     Parameters
     ----------
-    row : str
-        A method, for the network of 1999 followed by ``", 1999"``.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``; or ``"auc-roc 5, links after 1999"``.
+    method : str
+        A key of ``METHODS``.
+    nodes, area, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled authors, the same for all rows: its number is the
         seed.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
+    later : bool, default=False
+        Whether only links after 1999 count.
 
     Returns
     -------
     float
         The area, in percent.
     """
-    name, nodes = ROWS[row]
-    return compute_setting(METHODS[name], nodes, column, repeat)
+    return compute_setting(METHODS[method], nodes, area, rate, repeat, later)
 
 
 TABLE = Table(
     id="rrsn-table1",
-    rows=list(ROWS),
-    columns=[*COLUMNS, *LATER],
+    rows=ROWS,
+    columns=COLUMNS | LATER,
     repeats=N_DRAWS,
     compute=compute_cell,
     datasets=["nips_coauthors"],
     cells=[
         (row, c)
         for row in ROWS
-        for c in [*COLUMNS, *LATER]
-        if "words alone" not in row or c.split()[1][0] == "5"
+        for c, values in (COLUMNS | LATER).items()
+        if "words alone" not in row or values["rate"] == "5"
     ],
     slice=[
         ("supervised", "auc-roc 5", 0),
@@ -478,26 +490,24 @@ VARIANTS = {
 }
 
 
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, area, rate, repeat):
     """Compute a cell of ``rrsn-table1-sensitivity``, on node set (a).
 
     Parameters
     ----------
     row : str
         A key of ``VARIANTS``.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``.
+    area, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled authors.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The area, in percent.
     """
-    return compute_setting(VARIANTS[row][0], "words", column, repeat)
+    return compute_setting(VARIANTS[row][0], "words", area, rate, repeat)
 
 
 SENSITIVITY = Table(
@@ -510,8 +520,8 @@ SENSITIVITY = Table(
     cells=[
         (row, c)
         for row, (_, rates) in VARIANTS.items()
-        for c in COLUMNS
-        if c.split()[1] in rates
+        for c, values in COLUMNS.items()
+        if values["rate"] in rates
     ],
     slice=[
         ("supervised, counts", "auc-roc 5", 0),
@@ -569,7 +579,7 @@ FUTURE_ROWS = (
 )
 
 
-def compute_future(row, column, repeat, seed):
+def compute_future(row, column, many=None):
     """Compute a cell of ``rrsn-table1-future``: links that were made after 1999, among
     pairs without a link in 1999.
 
@@ -579,10 +589,8 @@ def compute_future(row, column, repeat, seed):
         See :func:`future_scores`.
     column : {"auc-roc", "auc-pr", "hits 100", "hits 1000", "hits 10000"}
         An area in percent, or how many of the best pairs became links.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: the folds of the search have seed 0.
+    many : int, optional
+        How many pairs are the best.
 
     Returns
     -------
@@ -593,16 +601,15 @@ def compute_future(row, column, repeat, seed):
     pairs, links = np.triu(network.adjacency == 0, 1), network.later
     if column in AREAS:
         return 100 * AREAS[column](links[pairs], scores[pairs])
-    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[
-        : int(column.split()[1])
-    ]
+    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[:many]
     return float(links[pairs][best].sum())
 
 
 FUTURE = Table(
     id="rrsn-table1-future",
     rows=FUTURE_ROWS,
-    columns=[*AREAS, "hits 100", "hits 1000", "hits 10000"],
+    columns={area: {} for area in AREAS}
+    | {f"hits {many}": {"many": many} for many in (100, 1000, 10000)},
     repeats=1,
     compute=compute_future,
     datasets=["nips_coauthors"],
@@ -663,7 +670,7 @@ def _described(row):
     return found
 
 
-def compute_words(row, column, repeat, seed):
+def compute_words(row, column):
     """Compute a cell of ``rrsn-table1-words``: what a network and the words of its
     authors are like.
 
@@ -675,10 +682,6 @@ def compute_words(row, column, repeat, seed):
         One of ``FACTS``; or ``"joint 0.35"`` or ``"none 0.35"``: of the pairs with a
         joint paper, or of those without, the percentage with a distance of 0.35 up to
         0.40 median distances between their words.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is drawn.
 
     Returns
     -------
@@ -835,7 +838,7 @@ def _looked_into(name, draw):
     return found | dict(zip(INTERVAL, 100 * np.quantile(areas, [0.025, 0.975])))
 
 
-def compute_draw(row, column, repeat, seed):
+def compute_draw(row, column, repeat):
     """Compute a cell of ``rrsn-table1-draws``: node set (a), 5 % labelled.
 
     Parameters
@@ -849,8 +852,6 @@ def compute_draw(row, column, repeat, seed):
     repeat : int
         Which draw of the labelled authors, the same for all rows; also the seed of the
         resampling.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
@@ -912,21 +913,17 @@ def best_new_links():
     )
 
 
-def compute_new_link(row, column, repeat, seed):
+def compute_new_link(place, column):
     """Compute a cell of ``rrsn-table1-new-links``.
 
     Parameters
     ----------
-    row : str
-        The place in the list of :func:`best_new_links`, from ``"1"``.
+    place : int
+        The place in the list of :func:`best_new_links`, from 1.
     column : {"first", "second", "common", "less alike", "came true"}
         The numbers of the two authors in node set (b), from 0; how many co-authors they
         have in common; of which percentage of all pairs the words are less alike;
         whether they wrote together after 1999.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: the folds of the search have seed 0.
 
     Returns
     -------
@@ -934,7 +931,7 @@ def compute_new_link(row, column, repeat, seed):
         The value.
     """
     network = load_network("1999")
-    a, b = best_new_links()[int(row) - 1]
+    a, b = best_new_links()[place - 1]
     if column == "less alike":
         return 100.0 * float(
             np.mean(
@@ -951,7 +948,7 @@ def compute_new_link(row, column, repeat, seed):
 
 NEW_LINKS = Table(
     id="rrsn-table1-new-links",
-    rows=[str(place) for place in range(1, N_BEST + 1)],
+    rows={str(place): {"place": place} for place in range(1, N_BEST + 1)},
     columns=["first", "second", "common", "less alike", "came true"],
     repeats=1,
     compute=compute_new_link,

@@ -6,8 +6,8 @@
 __all__ = ['N_NODES', 'DENSITIES', 'RATES', 'N_DRAWS', 'AREAS', 'TIMES', 'FACTORS', 'INPUTS', 'GRIDS', 'METHODS', 'COLUMNS',
            'TABLE', 'VARIANTS', 'SENSITIVITY', 'KINDS', 'PAIRS', 'CHOICES', 'MEAN', 'TABLES', 'erdos_renyi',
            'kernel_entropy', 'diffusion_inputs', 'Network', 'informative_sigma', 'sample_network', 'kernel_variance',
-           'describe_inputs', 'compute_inputs', 'Setting', 'draw_labelled', 'link_area', 'compute_setting',
-           'compute_cell', 'sign_flip_test', 'compute_variant', 'compute_pairs', 'compute_choice', 'dissect_scores',
+           'describe_inputs', 'compute_inputs', 'link_search', 'search_points', 'Setting', 'draw_labelled', 'link_area',
+           'compute_setting', 'compute_cell', 'compute_variant', 'compute_pairs', 'compute_choice', 'dissect_scores',
            'compute_mean']
 
 # %% ../../nbs/21_synthetic_networks.ipynb #498e9439
@@ -331,7 +331,7 @@ def describe_inputs(density, graph):
     }
 
 
-def compute_inputs(row, column, repeat, seed):
+def compute_inputs(row, column, repeat):
     """Compute a cell of ``rrsn-figure1-inputs``.
 
     Parameters
@@ -345,8 +345,6 @@ def compute_inputs(row, column, repeat, seed):
         kernel or by the Gaussian kernel on the inputs.
     repeat : int
         Which graph: its seed.
-    seed : int
-        Not used: the graphs are those of the other tables.
 
     Returns
     -------
@@ -387,6 +385,77 @@ GRIDS = {
     "beta_grid": (0.03, 0.1, 0.3, 1.0),
     "beta2_grid": (1e-4, 1e-3, 1e-2, 1e-1),
 }
+
+# %% ../../nbs/21_synthetic_networks.ipynb #5ea2c4b7
+def link_search(smoother="diffusion", sigma=None, **options):
+    """Make the link predictor of the labs on networks, which searches for its
+    parameters.
+
+    It keeps its eigendecompositions from one fit to the next.
+
+    Parameters
+    ----------
+    smoother : str, default="diffusion"
+        The smoother of the semi-supervised regression.
+    sigma : float, optional
+        Width of the Gaussian kernel of the inputs; without it the inputs are a Gram
+        matrix.
+    **options
+        Grids and other parameters of :class:`okbook.rkhs.LinkPredictorCV`.
+
+    Returns
+    -------
+    LinkPredictorCV
+        The predictor, not fitted.
+
+    Examples
+    --------
+    >>> from okbook.labs.rrsn_networks import link_search
+    >>> link_search(pairs="one").pairs
+    'one'
+    """
+    if sigma is None:
+        template = SemiSupervisedOutputKernelRidge(
+            input_kernel="precomputed", smoother=smoother
+        )
+    else:
+        template = SemiSupervisedOutputKernelRidge(
+            input_params={"sigma": sigma}, smoother=smoother
+        )
+    return LinkPredictorCV(template, **options, warm_start=True)
+
+
+def search_points(model, inputs, adjacency, labelled, draw, centred=False):
+    """Search for parameters on the labelled nodes, and predict the points of all.
+
+    Parameters
+    ----------
+    model : LinkPredictorCV
+        From :func:`link_search`. It is fitted.
+    inputs : ndarray of shape (n, p) or (n, n)
+        Inputs of all nodes, or their Gram matrix.
+    adjacency : ndarray of shape (n, n)
+        The network, of which only the links of labelled nodes are read.
+    labelled : ndarray of int
+        The labelled nodes.
+    draw : int
+        The seed of the folds.
+    centred : bool, default=False
+        Whether to subtract the mean of the points.
+
+    Returns
+    -------
+    ndarray of shape (n, l)
+        The points, whose scalar products are the scores of ``eq-rrsn-10``.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-rrsn-networks`.
+    """
+    known = adjacency[np.ix_(labelled, labelled)]
+    model.set_params(random_state=draw).fit(inputs, known, labelled)
+    points = model.node_embedding_
+    return points - points.mean(axis=0) if centred else points
 
 # %% ../../nbs/21_synthetic_networks.ipynb #3f565943
 @dataclass(frozen=True)
@@ -468,14 +537,10 @@ class Setting:
         LinkPredictorCV
             The predictor, not fitted.
         """
-        template = SemiSupervisedOutputKernelRidge(
-            input_params={"sigma": network.sigma}, smoother=self.smoother
-        )
         grids = GRIDS | ({"lam2_grid": (0.0,)} if self.supervised else {})
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
-        return LinkPredictorCV(
-            template, **grids, criterion=self.select, pairs=self.pairs, warm_start=True
-        )
+        options = {"criterion": self.select, "pairs": self.pairs}
+        return link_search(self.smoother, network.sigma, **grids, **options)
 
 # %% ../../nbs/21_synthetic_networks.ipynb #38d38d38
 def draw_labelled(rate, draw):
@@ -556,15 +621,12 @@ def _searched(setting, density, rate, draw):
     """The settings tried and their mean areas over the folds; the points predicted
     with the chosen one."""
     network, labelled = setting.network(density, draw), draw_labelled(rate, draw)
-    known = network.adjacency[np.ix_(labelled, labelled)]
     model = _searching(setting, density, draw if setting.new_graphs else 0)
     if setting.shared:
         model.set_params(**_shared_grids(setting, density, rate))
-    model.set_params(random_state=draw).fit(network.inputs, known, labelled)
-    return (
-        model.cv_results_,
-        model.node_embedding_ - setting.centred * model.node_embedding_.mean(axis=0),
-    )
+    task = (network.inputs, network.adjacency, labelled, draw)
+    points = search_points(model, *task, setting.centred)
+    return model.cv_results_, points
 
 
 @lru_cache(maxsize=128)
@@ -582,15 +644,19 @@ def _shared_grids(setting, density, rate):
     }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #5d0ef5d8
-def compute_setting(setting, column, draw, kind="any"):
+def compute_setting(setting, area, density, rate, draw, kind="any"):
     """Compute one area of a setting.
 
     Parameters
     ----------
     setting : Setting
         The setting.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    area : {"auc-roc", "auc-pr"}
+        The area.
+    density : {"0.01", "0.02", "0.03"}
+        The probability of a link.
+    rate : {"5", "10", "20"}
+        How many nodes are labelled, in percent.
     draw : int
         Which draw of the labelled nodes.
     kind : {"any", "one", "both"}, default="any"
@@ -605,7 +671,6 @@ def compute_setting(setting, column, draw, kind="any"):
     -----
     Derived in the lab :ref:`lab-rrsn-networks`.
     """
-    area, density, rate = column.split()
     adjacency, labelled = (
         setting.network(density, draw).adjacency,
         draw_labelled(rate, draw),
@@ -616,29 +681,30 @@ def compute_setting(setting, column, draw, kind="any"):
 
 # %% ../../nbs/21_synthetic_networks.ipynb #4959fba5
 METHODS = {"supervised": Setting(supervised=True), "semi-supervised": Setting()}
-COLUMNS = [" ".join(key) for key in product(AREAS, DENSITIES, RATES)]
+COLUMNS = {
+    " ".join(key): dict(zip(("area", "density", "rate"), key))
+    for key in product(AREAS, DENSITIES, RATES)
+}
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, area, density, rate, repeat):
     """Compute a cell of ``rrsn-figure1``.
 
     Parameters
     ----------
     row : {"supervised", "semi-supervised"}
         The method.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    area, density, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled nodes, the same for all rows: its number is the seed.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The area.
     """
-    return compute_setting(METHODS[row], column, repeat)
+    return compute_setting(METHODS[row], area, density, rate, repeat)
 
 
 TABLE = Table(
@@ -653,44 +719,6 @@ TABLE = Table(
     units="area under the curve",
     digits=3,
 )
-
-# %% ../../nbs/21_synthetic_networks.ipynb #828533f6
-def sign_flip_test(differences):
-    """Test whether paired differences tend to be above zero, exactly.
-
-    Parameters
-    ----------
-    differences : array-like of shape (m,)
-        The differences, at most twenty.
-
-    Returns
-    -------
-    float
-        The share of all choices of their signs whose sum is at least that of the
-        differences: a one-sided p-value.
-
-    Raises
-    ------
-    ValueError
-        If there are more than twenty, and so more than a million choices.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_networks import sign_flip_test
-    >>> sign_flip_test([1.0, 2.0, 3.0])
-    0.125
-    """
-    d = np.asarray(differences, dtype=float)
-    if d.ndim != 1 or not 0 < len(d) <= 20:
-        raise ValueError(
-            f"differences must be a vector of 1 to 20 numbers: got shape {d.shape}."
-        )
-    signs = 1 - 2 * (np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1)
-    return float(np.mean(signs @ d >= d.sum() - 1e-12 * np.abs(d).sum()))
 
 # %% ../../nbs/21_synthetic_networks.ipynb #cd083fc9
 _WIDE, _DIFFUSED = Setting(), Setting(beta2_grid=GRIDS["beta_grid"])
@@ -731,26 +759,24 @@ for _name, _changed in {
     }
 
 # %% ../../nbs/21_synthetic_networks.ipynb #44dc9f79
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, area, density, rate, repeat):
     """Compute a cell of ``rrsn-figure1-sensitivity``.
 
     Parameters
     ----------
     row : str
         A key of ``VARIANTS``.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    area, density, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The area.
     """
-    return compute_setting(VARIANTS[row][0], column, repeat)
+    return compute_setting(VARIANTS[row][0], area, density, rate, repeat)
 
 
 SENSITIVITY = Table(
@@ -762,8 +788,8 @@ SENSITIVITY = Table(
     cells=[
         (row, c)
         for row, (_, rates) in VARIANTS.items()
-        for c in COLUMNS
-        if c.split()[2] in rates
+        for c, values in COLUMNS.items()
+        if values["rate"] in rates
     ],
     slice=[
         ("supervised, centred", "auc-roc 0.03 5", 0),
@@ -778,33 +804,34 @@ SENSITIVITY = Table(
 KINDS = {"one": "one labelled", "both": "none labelled"}
 
 
-def compute_pairs(row, column, repeat, seed):
+def compute_pairs(method, kind, area, density, rate, repeat):
     """Compute a cell of ``rrsn-figure1-pairs``: an area over pairs of one kind.
 
     Parameters
     ----------
-    row : str
-        A key of ``METHODS`` and one of ``KINDS``, such as ``"supervised, one"``.
-    column : str
-        Area, density and rate, such as ``"auc-roc 0.01 5"``.
+    method, kind : str
+        A key of ``METHODS`` and one of ``KINDS``.
+    area, density, rate : str
+        As in :func:`compute_setting`.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The area.
     """
-    method, kind = row.split(", ")
-    return compute_setting(METHODS[method], column, repeat, kind)
+    return compute_setting(METHODS[method], area, density, rate, repeat, kind)
 
 
 PAIRS = Table(
     id="rrsn-figure1-pairs",
-    rows=[f"{method}, {kind}" for kind in KINDS for method in METHODS],
-    columns=[column for column in COLUMNS if column.endswith(" 5")],
+    rows={
+        f"{method}, {kind}": {"method": method, "kind": kind}
+        for kind in KINDS
+        for method in METHODS
+    },
+    columns={name: values for name, values in COLUMNS.items() if values["rate"] == "5"},
     repeats=N_DRAWS,
     compute=compute_pairs,
     slice=[
@@ -838,35 +865,36 @@ def _chosen(method, density, draw):
     return model.best_params_ | {"folds": model.best_score_} | areas
 
 
-def compute_choice(row, column, repeat, seed):
+def compute_choice(method, density, column, repeat):
     """Compute a cell of ``rrsn-figure1-choices``: what a search chooses at 5 %, and
     what comes of it.
 
     Parameters
     ----------
-    row : str
-        A key of ``METHODS`` and a density, such as ``"supervised 0.01"``.
+    method, density : str
+        A key of ``METHODS`` and a density.
     column : str
         A parameter; ``"folds"``, the area under the ROC curve in the folds; or that
         over all pairs of the test (``"any"``), over those with one labelled node
         (``"one"``) or with none (``"both"``).
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The parameter or the area.
     """
-    method, density = row.split()
     return float(_chosen(method, density, repeat)[column])
 
 
 CHOICES = Table(
     id="rrsn-figure1-choices",
-    rows=[f"{method} {density}" for method in METHODS for density in DENSITIES],
+    rows={
+        f"{method} {density}": {"method": method, "density": density}
+        for method in METHODS
+        for density in DENSITIES
+    },
     columns=["lam", "lam2", "beta", "beta2", "folds", "any", "one", "both"],
     repeats=N_DRAWS,
     compute=compute_choice,
@@ -916,14 +944,14 @@ def dissect_scores(density, rate, draw):
     }
 
 
-def compute_mean(row, column, repeat, seed):
+def compute_mean(density, rate, column, repeat):
     """Compute a cell of ``rrsn-figure1-mean``: what the mean of the supervised
     predictions does to their scores.
 
     Parameters
     ----------
-    row : str
-        Density and rate, such as ``"0.01 5"``.
+    density, rate : str
+        As in :func:`dissect_scores`.
     column : str
         The ``"share"`` of the mean in the squared length of the predictions; the
         ``"spread"`` of the middle terms of ``eq-links-mean`` over the unknown pairs,
@@ -932,20 +960,22 @@ def compute_mean(row, column, repeat, seed):
         ``"all"``.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The measure.
     """
-    return float(dissect_scores(*row.split(), repeat)[column])
+    return float(dissect_scores(density, rate, repeat)[column])
 
 
 MEAN = Table(
     id="rrsn-figure1-mean",
-    rows=[f"{density} {rate}" for density in DENSITIES for rate in ("5", "20")],
+    rows={
+        f"{density} {rate}": {"density": density, "rate": rate}
+        for density in DENSITIES
+        for rate in ("5", "20")
+    },
     columns=["share", "spread", "correlation", "middle", "last", "all"],
     repeats=N_DRAWS,
     compute=compute_mean,

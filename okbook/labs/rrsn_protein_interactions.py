@@ -35,6 +35,8 @@ from okbook.labs.rrsn_networks import (
     RATES,
     informative_sigma,
     link_area,
+    link_search,
+    search_points,
 )
 from okbook.rkhs import (
     EMKernelCompletion,
@@ -45,7 +47,6 @@ from okbook.rkhs import (
     MetricLinks,
     OutputKernelRidge,
     PairwiseKernelSVM,
-    SemiSupervisedOutputKernelRidge,
 )
 from ..tables import Table
 from ..trees import OutputKernelExtraTrees
@@ -610,20 +611,22 @@ def beyond_rows():
 
     Returns
     -------
-    list of str
+    dict of str to dict
         Every method on expression; all but the controls on all inputs; those of
-        ``SINGLE`` on each of the others.
+        ``SINGLE`` on each of the others. Each with its ``name`` and ``inputs``.
     """
     asked = {
         "expression": METHODS,
         "all": [name for name in METHODS if name not in CONTROLS],
     }
-    return [
-        f"{name}, {inputs}" for inputs in INPUTS for name in asked.get(inputs, SINGLE)
-    ]
+    return {
+        f"{name}, {inputs}": {"name": name, "inputs": inputs}
+        for inputs in INPUTS
+        for name in asked.get(inputs, SINGLE)
+    }
 
 
-def compute_cell(row, column, repeat, seed):
+def compute_cell(row, column, repeat):
     """Compute a cell of ``rrsn-table2``.
 
     Parameters
@@ -634,8 +637,6 @@ def compute_cell(row, column, repeat, seed):
         Which area, over the pairs of a test and a training node.
     repeat : int
         The fold.
-    seed : int
-        Not used: folds must be shared by the methods that are compared.
 
     Returns
     -------
@@ -659,26 +660,23 @@ TABLE2 = Table(
 )
 
 # %% ../../nbs/23_protein_interactions.ipynb #46e8c467
-def compute_measure(row, column, repeat, seed):
+def compute_measure(name, inputs, column, repeat):
     """Compute a cell of ``rrsn-table2-beyond``.
 
     Parameters
     ----------
-    row : str
-        A key of ``METHODS`` and one of ``INPUTS``, such as ``"RRSN, all"``.
+    name, inputs : str
+        A key of ``METHODS`` and one of ``INPUTS``.
     column : str
         One of ``MEASURES``.
     repeat : int
         The fold.
-    seed : int
-        Not used: folds must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The measure.
     """
-    name, inputs = row.split(", ")
     return measure(yeast_task(), name, inputs, repeat)[column]
 
 
@@ -744,10 +742,7 @@ class Transduction:
 def _searching(task, setting):
     """The link predictor of a setting; it keeps its eigendecompositions from draw to
     draw."""
-    ridge = SemiSupervisedOutputKernelRidge(
-        input_kernel="precomputed", smoother="diffusion"
-    )
-    return LinkPredictorCV(ridge, threshold=0.0, pairs="one", warm_start=True)
+    return link_search(threshold=0.0, pairs="one")
 
 
 @lru_cache(maxsize=128)
@@ -784,15 +779,12 @@ def complete(task, setting, rate, draw, **grids):
         draw_labelled(len(task.names), rate, draw),
         prepare(task, setting.inputs)[1],
     )
-    model = _searching(task, setting).set_params(
-        random_state=draw, **setting.grids | grids
-    )
+    model = _searching(task, setting).set_params(**setting.grids | grids)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no fold with a link
-        model.fit(K, task.adjacency[np.ix_(labelled, labelled)], labelled)
-    points = model.node_embedding_ - setting.centred * model.node_embedding_.mean(
-        axis=0
-    )
+        points = search_points(
+            model, K, task.adjacency, labelled, draw, setting.centred
+        )
     return Bunch(
         points=points,
         n_curved=len(model.cv_curves_),
@@ -841,29 +833,29 @@ TRANSDUCTIONS = {
     "supervised": Transduction(supervised=True),
     "semi-supervised": Transduction(),
 }
-COLUMNS3 = [" ".join(key) for key in product(AREAS, RATES)]
+COLUMNS3 = {
+    f"{area} {rate}": {"area": area, "rate": rate}
+    for area, rate in product(AREAS, RATES)
+}
 
 
-def compute_transduction(row, column, repeat, seed):
+def compute_transduction(row, area, rate, repeat):
     """Compute a cell of ``rrsn-table3``.
 
     Parameters
     ----------
     row : {"supervised", "semi-supervised"}
         The method.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``.
+    area, rate : str
+        As in :func:`completion_area`.
     repeat : int
         Which draw of the labelled nodes, the same for all rows.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The area, in percent.
     """
-    area, rate = column.split()
     return completion_area(yeast_task(), TRANSDUCTIONS[row], area, rate, repeat)
 
 
@@ -901,26 +893,24 @@ VARIANTS = {
 }
 
 
-def compute_variant(row, column, repeat, seed):
+def compute_variant(row, area, rate, repeat):
     """Compute a cell of ``rrsn-table3-variants``.
 
     Parameters
     ----------
     row : str
         A key of ``VARIANTS``, or ``"folds with a link"``.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``.
+    area, rate : str
+        As in :func:`completion_area`.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The area, in percent; or the number of folds.
     """
-    (area, rate), task = column.split(), yeast_task()
+    task = yeast_task()
     if row == "folds with a link":
         return complete(task, TRANSDUCTIONS["supervised"], rate, repeat).n_curved
     setting, kind = VARIANTS[row]
@@ -957,7 +947,7 @@ BLOCK_FACTS = (
 )
 
 
-def compute_input(row, column, repeat, seed):
+def compute_input(row, column):
     """Compute a cell of ``rrsn-table2-inputs``: what the data is like.
 
     Parameters
@@ -970,10 +960,6 @@ def compute_input(row, column, repeat, seed):
         percentage of the other nodes' values is missing; for which percentage of the
         nodes half of the variables are missing, or more; the width of its Gaussian
         kernel.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is drawn.
 
     Returns
     -------
@@ -1067,30 +1053,43 @@ def resampled_areas(truth, scores, n_test, n_resamples=200, seed=0):
     return node_bootstrap(truth > 0, scores, ends, resamples)
 
 
+def _measured_pairs(task, fold):
+    """The pairs of a test and a training node, and for each of PARTS, which of them
+    are in it."""
+    pairs = fold_pairs(*fold_nodes(task, fold), "one")
+    missing = np.isnan(task.blocks["expression"]).mean(axis=1)
+    whole = (missing[pairs] < 0.3).all(axis=1)
+    return pairs, dict(zip(PARTS, (whole, ~whole)))
+
+
+def _described_pairs(task, fold):
+    "The truth: how dense the parts are, and how large the first one."
+    pairs, parts = _measured_pairs(task, fold)
+    truth = task.adjacency[tuple(pairs.T)]
+    found = {
+        f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()
+    }
+    return found | {"share, measured pairs": 100 * parts[PARTS[0]].mean()}
+
+
+def _fitted(task, row, fold):
+    "The model of a row of rrsn-table2-why."
+    if row != BY_PR:
+        chosen = TAKEN[row][fold] if row in TAKEN else None
+        return fit_method(task, row, "expression", fold, chosen)[0]
+    train, _ = fold_nodes(task, fold)
+    model = clone(METHODS["RRSN"].estimator).set_params(criterion="pr_auc")
+    known = task.adjacency[np.ix_(train, train)]
+    return model.fit(prepare(task, "expression", fold)[1], known, train)
+
+
 @lru_cache(maxsize=64)
 def _explained(task, row, fold):
     "All columns of a row of rrsn-table2-why, for one fold."
-    train, test = fold_nodes(task, fold)
-    missing = np.isnan(task.blocks["expression"]).mean(axis=1)
-    whole = (missing[fold_pairs(train, test, "one")] < 0.3).all(axis=1)
-    parts = dict(zip(PARTS, (whole, ~whole)))
     if row == "pairs":
-        truth = task.adjacency[tuple(fold_pairs(train, test, "one").T)]
-        found = {
-            f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()
-        }
-        return found | {"share, measured pairs": 100 * whole.mean()}
-    if row == BY_PR:
-        model = clone(METHODS["RRSN"].estimator).set_params(criterion="pr_auc")
-        model.fit(
-            prepare(task, "expression", fold)[1],
-            task.adjacency[np.ix_(train, train)],
-            train,
-        )
-    else:
-        model = fit_method(
-            task, row, "expression", fold, TAKEN[row][fold] if row in TAKEN else None
-        )[0]
+        return _described_pairs(task, fold)
+    (train, test), (_, parts) = fold_nodes(task, fold), _measured_pairs(task, fold)
+    model = _fitted(task, row, fold)
     truth, scores, _ = pair_values(task, model, fold, "one")
     seen = {"": (truth, scores)} | {
         f", {name}": (truth[part], scores[part]) for name, part in parts.items()
@@ -1136,7 +1135,7 @@ def why_columns(row):
     return columns + (["lam", "beta"] if row.startswith("RRSN") else [])
 
 
-def compute_why(row, column, repeat, seed):
+def compute_why(row, column, repeat):
     """Compute a cell of ``rrsn-table2-why``: expression, pairs of a test and a training
     node.
 
@@ -1153,8 +1152,6 @@ def compute_why(row, column, repeat, seed):
         nodes; densities; the parameters chosen.
     repeat : int
         The fold.
-    seed : int
-        Not used: folds must be shared by the methods that are compared.
 
     Returns
     -------
@@ -1253,22 +1250,20 @@ def best_new_links(task, name):
     return strongest_links(-ranks, link_candidates(task), max(TOPS))
 
 
-def compute_new_link(row, column, repeat, seed):
+def compute_new_link(column, place=None, many=None):
     """Compute a cell of ``rrsn-table2-new-links``.
 
     Parameters
     ----------
-    row : str
-        A place in the list of :func:`best_new_links`, from ``"1"``; or ``"all"``.
     column : str
         Of a place: the numbers of the two proteins (``"first"``, ``"second"``, from 0),
         whether the pair is ``"held"``, and how many partners they have in ``"common"``.
         Of all: ``"hits 100"``, how many of the first hundred are held; the numbers of
         ``"candidates"`` and of ``"held candidates"``.
-    repeat : int
-        Always 0.
-    seed : int
-        Not used: nothing is drawn.
+    place : int, optional
+        A place in the list of :func:`best_new_links`, from 1.
+    many : int, optional
+        How many links are the best.
 
     Returns
     -------
@@ -1285,24 +1280,23 @@ def compute_new_link(row, column, repeat, seed):
             / 2
         )
     links = best_new_links(task, FINDER)
-    if column.startswith("hits"):
-        return float(task.held[tuple(links[: int(column.split()[1])].T)].sum())
-    a, b = links[int(row) - 1]
+    if many is not None:
+        return float(task.held[tuple(links[:many].T)].sum())
+    a, b = links[place - 1]
     common = task.adjacency[a] @ task.adjacency[b]
     return float(
         {"first": a, "second": b, "held": task.held[a, b], "common": common}[column]
     )
 
 
-_PLACES = [str(place) for place in range(1, N_BEST + 1)]
-_COUNTS, _OF_A_LINK = (
-    [*(f"hits {k}" for k in TOPS), "candidates", "held candidates"],
-    ["first", "second", "held", "common"],
-)
+_PLACES = {str(place): {"place": place} for place in range(1, N_BEST + 1)}
+_COUNTS = {f"hits {many}": {"many": many} for many in TOPS}
+_COUNTS |= {"candidates": {}, "held candidates": {}}
+_OF_A_LINK = {column: {} for column in ("first", "second", "held", "common")}
 NEW_LINKS = Table(
     id="rrsn-table2-new-links",
-    rows=["all", *_PLACES],
-    columns=[*_COUNTS, *_OF_A_LINK],
+    rows={"all": {}} | _PLACES,
+    columns=_COUNTS | _OF_A_LINK,
     repeats=1,
     compute=compute_new_link,
     datasets=["yeast_ppi"],

@@ -8,7 +8,7 @@ __all__ = ['TIMES', 'TABLE', 'N_EXAMPLES', 'SIZE', 'PRUNING', 'ROUNDS', 'LAST', 
            'FAMILIES', 'DIVERSE_SETS', 'DIVERSITY', 'TABLES', 'LEVEL', 'false_weight', 'repeated_labels',
            'compute_false', 'count_tests', 'numbers_of_attributes', 'vote_terms', 'run_attributes',
            'compute_attributes', 'run_margins', 'compute_margins', 'run_pure', 'compute_pure', 'run_diversity',
-           'compute_diversity', 'compare_ranks', 'holm', 'judge', 'chain', 'conclude', 'slope_per_doubling']
+           'compute_diversity', 'compare_ranks', 'judge', 'chain', 'conclude', 'slope_per_doubling']
 
 # %% ../../nbs/51_noise.ipynb #n8000003
 from dataclasses import dataclass, field
@@ -32,6 +32,7 @@ from okbook.ensembles import (
     max_margin_weights,
     vote_margins,
 )
+from .common import holm
 from okbook.labs.votes_noise_protocol import (
     COLUMNS,
     COUNTED,
@@ -209,20 +210,19 @@ def repeated_labels(method, number, percent=20):
     return [float(np.mean(answer == labels[false])) for answer in answers]
 
 
-def compute_false(row, column, repeat, seed):
+def compute_false(row, repeat, noise=None, shift=None):
     """Compute a cell of ``votes-false-labels``.
 
     Parameters
     ----------
     row : str
         A method.
-    column : str
-        ``"weight, 20 %"``, with a level of noise, or ``"moved 0.1"``, with one of
-        ``SHIFTS``.
     repeat : int
         The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`.
-    seed : int
-        Not used: all distances must ask the same vote.
+    noise : int, optional
+        The level of noise, in percent, at which weights are followed.
+    shift : float, optional
+        One of ``SHIFTS``, by which examples are moved.
 
     Returns
     -------
@@ -230,10 +230,9 @@ def compute_false(row, column, repeat, seed):
         The mean share of the weight over the last ``LAST`` rounds, or the share of
         false labels that are repeated.
     """
-    what, _, level = column.partition(" ")
-    if what == "moved":
-        return repeated_labels(row, repeat)[SHIFTS.index(float(level))]
-    return false_weight(repeat, float(level.removesuffix(" %")))[-LAST:].mean()
+    if shift is not None:
+        return repeated_labels(row, repeat)[SHIFTS.index(shift)]
+    return false_weight(repeat, float(noise))[-LAST:].mean()
 
 
 FALSE_WEIGHTS = {percent: f"weight, {percent} %" for percent in NOISE[1:]}
@@ -241,7 +240,8 @@ MOVED = {shift: f"moved {shift:g}" for shift in SHIFTS}
 FALSE = Table(
     id="votes-false-labels",
     rows=METHODS,
-    columns=[*FALSE_WEIGHTS.values(), *MOVED.values()],
+    columns={column: {"noise": noise} for noise, column in FALSE_WEIGHTS.items()}
+    | {column: {"shift": shift} for shift, column in MOVED.items()},
     cells=[("AdaBoost", column) for column in FALSE_WEIGHTS.values()]
     + [(method, column) for method in METHODS for column in MOVED.values()],
     repeats=3 * FOLDS,
@@ -253,7 +253,7 @@ FALSE = Table(
 )
 
 # %% ../../nbs/51_noise.ipynb #e3336ec2
-def count_tests(row, column, repeat, seed):
+def count_tests(row):
     """Compute a cell of ``votes-tests``: count the different tests at the root of a
     tree.
 
@@ -261,8 +261,6 @@ def count_tests(row, column, repeat, seed):
     ----------
     row : str
         A dataset.
-    column, repeat, seed : str, int, int
-        Not used.
 
     Returns
     -------
@@ -386,40 +384,39 @@ def run_attributes(row, m, repeat):
     )
 
 
-def compute_attributes(row, column, repeat, seed):
+def compute_attributes(row, m, term, repeat):
     """Compute a cell of ``votes-attributes``.
 
     Parameters
     ----------
     row : str
         A key of ``ATTRIBUTE_SETS``.
-    column : str
-        The number of attributes and one of ``TERMS``, such as ``"m = 8: vote"``.
+    m : int
+        The number of attributes.
+    term : str
+        One of ``TERMS``.
     repeat : int
         State of the random numbers.
-    seed : int
-        Not used: the terms are those of one vote.
 
     Returns
     -------
     float
         An error, or half of a probability to disagree.
     """
-    m, term = column.removeprefix("m = ").split(": ")
-    return run_attributes(row, int(m), repeat)[term]
+    return run_attributes(row, m, repeat)[term]
 
 
-_DRAWN = [
-    (row, f"m = {m}: {term}")
+_DRAWN = {
+    (row, f"m = {m}: {term}"): {"m": m, "term": term}
     for row in ATTRIBUTE_SETS
     for m in numbers_of_attributes(row)
     for term in TERMS
-]
+}
 ATTRIBUTES = Table(
     id="votes-attributes",
     rows=list(ATTRIBUTE_SETS),
-    columns=list(dict.fromkeys(column for _, column in _DRAWN)),
-    cells=_DRAWN,
+    columns={column: values for (_, column), values in _DRAWN.items()},
+    cells=list(_DRAWN),
     repeats=10,
     compute=compute_attributes,
     datasets=list(ATTRIBUTE_SETS.values()),
@@ -493,7 +490,7 @@ def run_margins(row, split):
     return result
 
 
-def compute_margins(row, column, repeat, seed):
+def compute_margins(row, column, repeat):
     """Compute a cell of ``votes-margins``.
 
     Parameters
@@ -504,8 +501,6 @@ def compute_margins(row, column, repeat, seed):
         A quantity of :func:`run_margins`.
     repeat : int
         The split.
-    seed : int
-        Not used: all quantities are those of one vote.
 
     Returns
     -------
@@ -594,7 +589,7 @@ def run_pure(row, split):
     }
 
 
-def compute_pure(row, column, repeat, seed):
+def compute_pure(row, column, repeat):
     """Compute a cell of ``votes-pure``.
 
     Parameters
@@ -605,8 +600,6 @@ def compute_pure(row, column, repeat, seed):
         A quantity of :func:`run_pure`.
     repeat : int
         The split.
-    seed : int
-        Not used: all votes must meet the same halves.
 
     Returns
     -------
@@ -677,38 +670,36 @@ def run_diversity(row, dataset, split):
     }
 
 
-def compute_diversity(row, column, repeat, seed):
+def compute_diversity(row, dataset, quantity, repeat):
     """Compute a cell of ``votes-diversity``.
 
     Parameters
     ----------
     row : str
         A key of ``FAMILIES``.
-    column : str
-        One of ``DIVERSE_SETS`` and a quantity of :func:`run_diversity`, joined by ``":
-        "``.
+    dataset : str
+        One of ``DIVERSE_SETS``.
+    quantity : str
+        A quantity of :func:`run_diversity`.
     repeat : int
         The split.
-    seed : int
-        Not used: all families must meet the same halves.
 
     Returns
     -------
     float
         A kappa or an error.
     """
-    dataset, quantity = column.split(": ")
     return run_diversity(row, dataset, repeat)[quantity]
 
 
 DIVERSITY = Table(
     id="votes-diversity",
     rows=list(FAMILIES),
-    columns=[
-        f"{name}: {what}"
+    columns={
+        f"{name}: {what}": {"dataset": name, "quantity": what}
         for name in DIVERSE_SETS
         for what in ("kappa", "mean error", "largest error", "vote")
-    ],
+    },
     repeats=10,
     compute=compute_diversity,
     datasets=["wdbc", "digits"],
@@ -760,32 +751,6 @@ def compare_ranks(errors):
             studentized_range.ppf(0.95, k, np.inf) * np.sqrt(k * (k + 1) / (12 * n))
         ),
     }
-
-# %% ../../nbs/51_noise.ipynb #n8000017
-def holm(p_values):
-    """Correct the values p of several tests, by Holm's method.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (n_tests,)
-        One a test.
-
-    Returns
-    -------
-    ndarray of shape (n_tests,)
-        Corrected: if all those below 0.05 are called significant, the probability of
-        any false alarm is below 0.05.
-
-    Examples
-    --------
-    >>> from okbook.labs.votes_noise import holm
-    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    p_values = np.asarray(p_values, dtype=float)
-    order = np.argsort(p_values, kind="stable")
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
-    return np.minimum(stepped, 1)[np.argsort(order)]
 
 # %% ../../nbs/51_noise.ipynb #n8000020
 LEVEL = 0.05

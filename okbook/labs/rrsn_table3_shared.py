@@ -61,26 +61,24 @@ def shared_grids(task, setting, rate):
     )
 
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #d30b20ab
-def compute_shared(row, column, repeat, seed):
+def compute_shared(row, area, rate, repeat):
     """Compute a cell of ``rrsn-table3-shared``.
 
     Parameters
     ----------
     row : {"supervised", "semi-supervised"}
         The method.
-    column : str
-        Area and rate, such as ``"auc-roc 5"``.
+    area, rate : str
+        As in :func:`okbook.labs.rrsn_protein_interactions.completion_area`.
     repeat : int
         Which draw of the labelled nodes.
-    seed : int
-        Not used: draws must be shared by the methods that are compared.
 
     Returns
     -------
     float
         The area, in percent.
     """
-    (area, rate), task, setting = column.split(), yeast_task(), TRANSDUCTIONS[row]
+    task, setting = yeast_task(), TRANSDUCTIONS[row]
     return completion_area(
         task, setting, area, rate, repeat, **dict(shared_grids(task, setting, rate))
     )
