@@ -28,8 +28,8 @@ from .kernels import (
     squared_distances,
 )
 from .predictor import (
-    NEARLY,
     InputKernelMixin,
+    NEARLY,
     OutputKernelKNN,
     OutputKernelMixin,
     class_probabilities,
@@ -58,7 +58,6 @@ from .scores import (
 )
 
 __all__ = [
-    "NEARLY",
     "DiffusionKernel",
     "DiracKernel",
     "FunctionKernel",
@@ -66,6 +65,7 @@ __all__ = [
     "InputKernelMixin",
     "Kernel",
     "LinearKernel",
+    "NEARLY",
     "OutputKernelKNN",
     "OutputKernelMixin",
     "PairwiseKernel",

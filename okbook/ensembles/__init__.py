@@ -27,7 +27,11 @@ from .bagging import (
     prepare_inputs,
     vote_shares,
 )
-from .kernel_boosting import OutputKernelBoosting
+from .kernel_boosting import (
+    OutputKernelBoosting,
+    ROUNDING,
+    shrink_residuals,
+)
 from .margins import (
     boosting_margin_bound,
     kappa_error,
@@ -38,13 +42,17 @@ from .margins import (
 )
 from .tree import (
     ClassificationTree,
+    MAX_SEED,
     RandomizedTreeClassifier,
     SortedFeatures,
     check_examples,
     encode_classes,
+    jit,
+    jit_inline,
     pessimistic_errors,
     predict_tree,
     sort_features,
+    split_threshold,
 )
 
 __all__ = [
@@ -53,7 +61,9 @@ __all__ = [
     "Bootstrap",
     "ClassificationTree",
     "DecisionStump",
+    "MAX_SEED",
     "OutputKernelBoosting",
+    "ROUNDING",
     "RandomizedTreeClassifier",
     "SortedFeatures",
     "Stump",
@@ -66,6 +76,8 @@ __all__ = [
     "check_examples",
     "encode_classes",
     "fit_hypothesis",
+    "jit",
+    "jit_inline",
     "kappa_error",
     "margin_bound",
     "margins",
@@ -75,8 +87,10 @@ __all__ = [
     "predict_codes",
     "predict_tree",
     "prepare_inputs",
+    "shrink_residuals",
     "sort_features",
     "sort_stump_examples",
+    "split_threshold",
     "staged_votes",
     "vote_margins",
     "vote_probabilities",

@@ -4,7 +4,7 @@
 the votes and support vector machines on it.
 """
 
-from okbook.forest_kernel.hyperplanes import (
+from .hyperplanes import (
     ForestKernelSVC,
     best_intercept,
     leaf_machines,
@@ -14,7 +14,7 @@ from okbook.forest_kernel.hyperplanes import (
     separating_hyperplane,
     vote_hyperplane,
 )
-from okbook.forest_kernel.kernel import (
+from .kernel import (
     CentredForestKernel,
     ForestKernel,
     TreeShape,

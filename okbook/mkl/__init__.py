@@ -17,8 +17,8 @@ from .machines import (
     sum_to_one,
 )
 from .pairs import (
-    REGULARIZERS,
     PairProblem,
+    REGULARIZERS,
     Regularizer,
     certificate,
     check_classes,

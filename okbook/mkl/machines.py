@@ -278,7 +278,7 @@ class StandardizedKernelsMixin:
     def _standardized(self, grams):
         """Check, centre and scale."""
         for m, K in enumerate(grams):
-            proved = m < len(self.kernels_) and self.kernels_[m][0]._proved_psd
+            proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
             K = check_gram(K, name=f"kernels[{m}]", psd=not proved)
             self.moments_.append(gram_moments(K, self.center, self.scale))
             yield standardize_gram(K, self.moments_[m])

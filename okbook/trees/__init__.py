@@ -5,8 +5,14 @@ tree and what it consists of, `pruning` removes its branches, `export` shows it,
 `forest` averages many of them. The hot loops of the search are in `_splits`.
 """
 
-from .criterion import split_score
-from .export import export_text, node_prototypes, plot_tree
+from .criterion import (
+    split_score,
+)
+from .export import (
+    export_text,
+    node_prototypes,
+    plot_tree,
+)
 from .forest import (
     OutputKernelBagging,
     OutputKernelExtraTrees,
@@ -15,12 +21,19 @@ from .forest import (
     mean_weights,
     out_of_bag_weights,
 )
-from .pruning import prune_tree, weakest_links
+from .pruning import (
+    prune_tree,
+    weakest_links,
+)
 from .tree import (
-    TREE_CONSTRAINTS,
+    EXACT,
     FactorOutputs,
     GramOutputs,
+    LARGEST_RANK,
+    NO_FACTOR,
+    NO_GRAM,
     OutputKernelTree,
+    TREE_CONSTRAINTS,
     Tree,
     TreeGrower,
     check_queries,
@@ -39,13 +52,17 @@ from .tree import (
 )
 
 __all__ = [
-    "TREE_CONSTRAINTS",
+    "EXACT",
     "FactorOutputs",
     "GramOutputs",
+    "LARGEST_RANK",
+    "NO_FACTOR",
+    "NO_GRAM",
     "OutputKernelBagging",
     "OutputKernelExtraTrees",
     "OutputKernelRandomForest",
     "OutputKernelTree",
+    "TREE_CONSTRAINTS",
     "Tree",
     "TreeGrower",
     "bootstrap_counts",

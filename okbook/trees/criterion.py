@@ -8,7 +8,7 @@ __all__ = ['split_score']
 # %% ../../nbs/01_trees.ipynb #d0df36a3
 import numpy as np
 
-from ..core import GramKernel, feature_space_variance
+from ..core import check_gram, feature_space_variance
 
 # %% ../../nbs/01_trees.ipynb #2b6ed41b
 def split_score(K, left, sample_weight=None):
@@ -47,11 +47,11 @@ def split_score(K, left, sample_weight=None):
     >>> split_score([[1.0, 0.0], [0.0, 1.0]], [True, False])
     0.5
     """
-    kernel, left = GramKernel(np.asarray(K, dtype=float)).fit(), np.asarray(left, bool)
-    node = np.arange(len(left))
+    K, left = check_gram(K), np.asarray(left, bool)
     weight = np.ones(len(left)) if sample_weight is None else np.asarray(sample_weight)
-    score = feature_space_variance(kernel, node, weight)
-    for child in (node[left], node[~left]):
+    score = feature_space_variance(K, weight)
+    for child in (np.flatnonzero(left), np.flatnonzero(~left)):
         share = weight[child].sum() / weight.sum()
-        score -= share * feature_space_variance(kernel, child, weight[child])
+        block = K[np.ix_(child, child)]
+        score -= share * feature_space_variance(block, weight[child])
     return float(score)

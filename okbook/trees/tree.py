@@ -693,14 +693,14 @@ def prepare_growth(model, X, y, sample_weight):
     3
     """
     X = validate_data(model, X, dtype=np.float32, ensure_min_samples=1)
-    model._fit_outputs(y, n_samples=len(X), prove=False)
+    model._fit_outputs(y, n_samples=len(X), check_psd=False)
     sample_weight = _check_sample_weight(sample_weight, len(X))
     rules = growth_rules(model, *X.shape)
     model.max_features_ = rules.max_features
     training_gram = model._training_gram
     outputs = search_form(model.kernel_, model.outputs_, training_gram.value)
     if isinstance(outputs, GramOutputs):  # an exact factor is a proof
-        training_gram.prove()
+        training_gram.check_psd()
     return X, TreeGrower(X, outputs, rules), sample_weight
 
 
