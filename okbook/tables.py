@@ -1962,9 +1962,8 @@ def stamp(
                 is_open=False,
             )
         else:
-            record = before | (
-                {"paper": str(_digest(_paper_lines(folder)))} if paper else {}
-            )
+            printed = {"paper": str(_digest(_paper_lines(folder)))} if paper else {}
+            record = before | printed
         old = sorted(set(_codes(record)) - {identity["code"]})
         changed = old or record != before
         if not (changed or sample or keys):

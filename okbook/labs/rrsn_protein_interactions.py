@@ -1066,9 +1066,7 @@ def _described_pairs(task, fold):
     "The truth: how dense the parts are, and how large the first one."
     pairs, parts = _measured_pairs(task, fold)
     truth = task.adjacency[tuple(pairs.T)]
-    found = {
-        f"density, {name}": 100 * truth[part].mean() for name, part in parts.items()
-    }
+    found = {f"density, {name}": 100 * truth[at].mean() for name, at in parts.items()}
     return found | {"share, measured pairs": 100 * parts[PARTS[0]].mean()}
 
 
@@ -1103,14 +1101,10 @@ def _explained(task, row, fold):
     }
     found["auc-pr, straight lines"] = 100 * pr_auc(truth, scores, trapezoid=True)
     areas = resampled_areas(truth, scores, len(test), seed=fold)
-    found |= dict(
-        zip(("auc-pr, low", "auc-pr, high"), 100 * np.quantile(areas, [0.025, 0.975]))
-    )
-    return found | {
-        key: model.best_params_[key]
-        for key in ("lam", "beta")
-        if row.startswith("RRSN")
-    }
+    low, high = 100 * np.quantile(areas, [0.025, 0.975])
+    found |= {"auc-pr, low": low, "auc-pr, high": high}
+    searched = ("lam", "beta") if row.startswith("RRSN") else ()
+    return found | {key: model.best_params_[key] for key in searched}
 
 
 def why_columns(row):
@@ -1272,13 +1266,8 @@ def compute_new_link(column, place=None, many=None):
     """
     task = yeast_task()
     if column.endswith("candidates"):
-        return float(
-            (
-                link_candidates(task)
-                * (task.held if column.startswith("held") else 1.0)
-            ).sum()
-            / 2
-        )
+        held = task.held if column.startswith("held") else 1.0
+        return float((link_candidates(task) * held).sum() / 2)
     links = best_new_links(task, FINDER)
     if many is not None:
         return float(task.held[tuple(links[:many].T)].sum())

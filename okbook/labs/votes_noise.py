@@ -41,7 +41,6 @@ from okbook.labs.votes_noise_protocol import (
     METHODS,
     NOISE,
     SIZE_COLUMNS,
-    SIZES,
     VARIANTS,
     compute_cell,
     compute_size,
