@@ -255,6 +255,34 @@ def test_of_equal_stumps_the_first():
     assert wide.threshold_ == 0.5  # both tests stand beside the largest group
 
 
+def test_examples_that_no_useful_test_separates_are_one_group():
+    "thm-vote-boundary: equal values, and neighbours of one class."
+    X, codes = np.array([[0.0], [1], [2], [3], [3], [4]]), np.array([0, 0, 1, 0, 1, 1])
+    examples = sort_stump_examples(np.hstack([X, -X]), codes, 2)
+    assert_array_equal(examples.ends, [2, 3, 5, 6, 7, 9, 10, 12])
+    assert_array_equal(examples.offsets, [0, 4, 8])
+
+
+def test_of_equal_stumps_of_three_classes_the_first():
+    X, y = np.arange(4.0)[:, None], np.array([0, 1, 1, 2])
+    for criterion in IMPURITIES:  # as good as at 2.5
+        assert DecisionStump(criterion).fit(X, y).threshold_ == 0.5
+
+
+@pytest.mark.parametrize("codes", [[0, 0, 1, 1], [0, 0, 1, 2]])
+def test_a_leaf_without_weight_says_what_the_root_does(codes):
+    "Weights of AdaBoost may underflow to zero."
+    codes, w = np.array(codes), np.array([0.0, 0.4, 0.3, 0.3])
+    examples = sort_stump_examples(np.array([[0.0], [1], [1], [1]]), codes, 3)
+    for mirrored in (False, True):
+        if mirrored:
+            X = np.array([[1.0], [0], [0], [0]])
+            examples = sort_stump_examples(X, codes, codes.max() + 1)
+        found = best_stump(examples._replace(n_classes=codes.max() + 1), w)
+        assert (found.feature, found.threshold) == (0, 0.5)
+        assert_allclose(found.proba, [np.bincount(codes, w)] * 2)
+
+
 def test_a_stump_of_a_constant_is_constant():
     with pytest.raises(ValueError, match="no better than chance"):
         AdaBoost().fit(np.ones((4, 2)), [0, 1, 0, 1])
@@ -448,6 +476,23 @@ class Majority(DecisionStump):
     def fit(self, X, y, sample_weight=None):
         super().fit(np.zeros_like(X), y, sample_weight)
         return self
+
+
+class Abstains(DecisionStump):
+    "A stump that does not know of the first ten examples it is asked."
+
+    def predict_proba(self, X):
+        proba = super().predict_proba(X)
+        proba[:10] = 0.5
+        return proba
+
+
+def test_abstentions_count_as_errors():
+    X, y = sample(40, noise=0.0)
+    model = AdaBoost(Abstains(), n_estimators=1, form="real").fit(X, y)
+    wrong = model.hypotheses(X)[0] * (2 * y - 1) <= 0
+    assert wrong[:10].all() and wrong.sum() < 40
+    assert_allclose(model.estimator_errors_, wrong.mean())
 
 
 def test_no_better_than_chance():

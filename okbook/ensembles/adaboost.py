@@ -194,10 +194,9 @@ def sort_stump_examples(X, codes, n_classes):
 
 
 @jit
-def _search_stump(examples, weight, by_error):
+def _search_stump(codes, n_classes, order, ends, offsets, weight, by_error):
     """Feature and group of the best test on all features; -1 if no feature has two
     values."""
-    _, codes, n_classes, order, ends, offsets = examples
     n, total = len(codes), np.zeros(n_classes)
     w = np.empty((n, 2))
     for i in range(n):
@@ -289,7 +288,8 @@ def best_stump(examples, sample_weight, criterion="gini"):
     1.5
     """
     X, order, ends = examples.X, examples.order, examples.ends
-    feature, group = _search_stump(examples, sample_weight, criterion == "error")
+    _, *groups = examples
+    feature, group = _search_stump(*groups, sample_weight, criterion == "error")
     threshold = np.inf  # no feature has two values: everything goes to the left
     if feature >= 0:
         low, high = (float(X[feature, order[ends[group] - k]]) for k in (1, 0))
