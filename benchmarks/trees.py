@@ -112,7 +112,10 @@ def decoding_and_memory(n):
     "Decoding 400 queries, and what a fitted ensemble weighs beside scikit-learn's."
     X, Y, _ = images(n + 400)
     model = OutputKernelExtraTrees(
-        "rbf", kernel_params={"sigma": SIGMA}, max_features="sqrt", random_state=0
+        "rbf",
+        output_kernel_params={"sigma": SIGMA},
+        max_features="sqrt",
+        random_state=0,
     )
     model.fit(X[:n], Y[:n])
     model.predict(X[n : n + 2])

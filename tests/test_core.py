@@ -62,11 +62,11 @@ class Given(OutputKernelMixin, BaseEstimator):
     "The queries are the weights: any linear predictor."
 
     def __init__(
-        self, output_kernel="linear", kernel_params=None, candidates="support"
+        self, output_kernel="linear", output_kernel_params=None, candidates="support"
     ):
-        self.output_kernel, self.kernel_params, self.candidates = (
+        self.output_kernel, self.output_kernel_params, self.candidates = (
             output_kernel,
-            kernel_params,
+            output_kernel_params,
             candidates,
         )
 
@@ -97,7 +97,7 @@ def explicit(K):
         OutputKernelKNN(),
         OutputKernelKNN(output_kernel="dirac"),
         OutputKernelKNN(output_kernel=DiracKernel()),
-        OutputKernelKNN(input_kernel="rbf", input_params={"gamma": 0.1}),
+        OutputKernelKNN(input_kernel="rbf", input_kernel_params={"gamma": 0.1}),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -340,7 +340,7 @@ def test_three_ways_to_give_a_graph():
     A = np.triu(rng.random((30, 30)) < 0.2, 1).astype(float)
     A, X = A + A.T, rng.standard_normal((30, 2))
     by_name = OutputKernelKNN(
-        3, output_kernel="diffusion", kernel_params={"beta": 0.5}
+        3, output_kernel="diffusion", output_kernel_params={"beta": 0.5}
     ).fit(X, A)
     by_kernel = OutputKernelKNN(3, output_kernel=DiffusionKernel(0.5)).fit(X, A)
     by_nodes = OutputKernelKNN(3, output_kernel=DiffusionKernel(0.5, A)).fit(
@@ -880,7 +880,9 @@ def test_neighbours_in_the_space_of_an_input_kernel():
     expected = KNeighborsRegressor(4).fit(Phi[:50], y).predict(Phi[50:])
     for inputs in ("polynomial", kernel, lambda A, B: kernel.gram(A, B)):
         params = {"degree": 2} if inputs == "polynomial" else None
-        model = OutputKernelKNN(4, input_kernel=inputs, input_params=params).fit(X, y)
+        model = OutputKernelKNN(4, input_kernel=inputs, input_kernel_params=params).fit(
+            X, y
+        )
         assert_allclose(model.predict(queries), expected, strict=True)
     blind = OutputKernelKNN(4, input_kernel="precomputed").fit(kernel.gram(X), y)
     assert_allclose(blind.predict(kernel.gram(queries, X)), expected, strict=True)
@@ -891,8 +893,11 @@ def test_gram_matrix_of_the_inputs():
     queries."""
 
     class Inputs(core.InputKernelMixin, BaseEstimator):
-        def __init__(self, input_kernel=None, input_params=None):
-            self.input_kernel, self.input_params = input_kernel, input_params
+        def __init__(self, input_kernel=None, input_kernel_params=None):
+            self.input_kernel, self.input_kernel_params = (
+                input_kernel,
+                input_kernel_params,
+            )
 
     rng = np.random.default_rng(0)
     X, queries, kernel = (
@@ -926,7 +931,7 @@ def test_gram_matrix_of_the_inputs():
         ValueError, match="The Gram matrix X must be positive semi-definite"
     ):
         given._fit_inputs(-G)
-    with pytest.raises(ValueError, match="no parameters: got input_params"):
+    with pytest.raises(ValueError, match="no parameters: got input_kernel_params"):
         Inputs("precomputed", {"sigma": 1.0})._fit_inputs(G)
 
 
@@ -1169,13 +1174,18 @@ def test_bad_gram_matrices(case, way):
             "'candidates' parameter .* or an array-like. Got 3",
         ),
         (
-            {"kernel_params": 3},
+            {"output_kernel_params": 3},
             X6,
             ValueError,
-            "'kernel_params' parameter .* Got 3",
+            "'output_kernel_params' parameter .* Got 3",
         ),
         ({"input_kernel": 3}, X6, ValueError, "'input_kernel' parameter .* Got 3"),
-        ({"input_params": 3}, X6, ValueError, "'input_params' parameter .* Got 3"),
+        (
+            {"input_kernel_params": 3},
+            X6,
+            ValueError,
+            "'input_kernel_params' parameter .* Got 3",
+        ),
         (
             {"output_kernel": "dirac"},
             ["a"] * 6,
@@ -1202,19 +1212,19 @@ def test_bad_gram_matrices(case, way):
             r"'output_kernel' parameter .* Got \['rbf'\]",
         ),
         (
-            {"output_kernel": "rbf", "kernel_params": {"sigma": 1, "gamma": 1}},
+            {"output_kernel": "rbf", "output_kernel_params": {"sigma": 1, "gamma": 1}},
             X6,
             ValueError,
             "not both",
         ),
         (
-            {"output_kernel": "rbf", "kernel_params": {"sigma": 0}},
+            {"output_kernel": "rbf", "output_kernel_params": {"sigma": 0}},
             X6,
             ValueError,
             r"'sigma' parameter of RBFKernel must be a float in the range \(0.0, inf\)",
         ),
         (
-            {"output_kernel": "rbf", "kernel_params": {"width": 1}},
+            {"output_kernel": "rbf", "output_kernel_params": {"width": 1}},
             X6,
             TypeError,
             "width",
@@ -1226,13 +1236,13 @@ def test_bad_gram_matrices(case, way):
             "'degree' parameter of PolynomialKernel must be an int .* Got 1.5",
         ),
         (
-            {"output_kernel": RBFKernel(), "kernel_params": {"sigma": 1}},
+            {"output_kernel": RBFKernel(), "output_kernel_params": {"sigma": 1}},
             X6,
             ValueError,
             "has its own parameters",
         ),
         (
-            {"output_kernel": "precomputed", "kernel_params": {"beta": 1}},
+            {"output_kernel": "precomputed", "output_kernel_params": {"beta": 1}},
             GOOD,
             ValueError,
             "has no parameters: got",
@@ -1244,7 +1254,7 @@ def test_bad_gram_matrices(case, way):
             "weights of a graph must not be negative",
         ),
         (
-            {"output_kernel": "diffusion", "kernel_params": {"beta": -1}},
+            {"output_kernel": "diffusion", "output_kernel_params": {"beta": -1}},
             GOOD,
             ValueError,
             r"'beta' parameter of diffusion_gram must be a float .* Got -1",
@@ -1256,7 +1266,10 @@ def test_bad_gram_matrices(case, way):
             "adjacency matrix must be square.*(5, 6)",
         ),
         (
-            {"output_kernel": "sigmoid", "kernel_params": {"gamma": 1, "coef0": -1}},
+            {
+                "output_kernel": "sigmoid",
+                "output_kernel_params": {"gamma": 1, "coef0": -1},
+            },
             X6,
             ValueError,
             "semi-definite",

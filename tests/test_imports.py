@@ -31,6 +31,8 @@ def read_pages(root=ROOT):
 
 PAGES = read_pages()
 EMPTY = ("okbook", "okbook.labs")  # their faces show no names
+# Engineering stands after the mathematics: what these pages export is used before.
+ENGINEERING = {"05_ensembles_4_trees"}
 
 
 def is_package(module, pages=PAGES):
@@ -66,8 +68,9 @@ def may_import(here, there, private=False):
     """Whether a page may import another; `private` if the other's module begins with
     an underscore."""
     if here[:2] == there[:2]:
-        # a chapter: earlier pages, and the hot loops of its own; a lab: its pages
-        return there < here or private or here[0] in "12345"
+        # a chapter: earlier pages, engineering and hot loops; a lab: its other pages
+        early = there < here or there in ENGINEERING
+        return private or here[0] in "12345" or (early and here not in ENGINEERING)
     if here[0] == "0":  # a chapter: core and earlier chapters
         return there[0] == "0" and there[:2] < here[:2]
     if here[0] == "9":  # an appendix: core and earlier appendices

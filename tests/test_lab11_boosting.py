@@ -229,7 +229,7 @@ def test_losses_of_a_mean(small_task):
     models = [
         lab.OutputKernelBoosting(
             "rbf",
-            kernel_params={"sigma": small_task.sigma},
+            output_kernel_params={"sigma": small_task.sigma},
             random_state=seed,
             **options,
         )

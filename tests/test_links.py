@@ -42,7 +42,7 @@ from okbook.rkhs import (
 from okbook.rkhs.links import _best_setting
 from okbook.trees import OutputKernelExtraTrees
 
-RBF = {"input_params": {"sigma": 0.3}}
+RBF = {"input_kernel_params": {"sigma": 0.3}}
 SEMI = SemiSupervisedOutputKernelRidge(lam=0.1, lam2=0.05, **RBF)
 GRIDS = {
     "lam_grid": [0.01, 1.0],
@@ -365,7 +365,7 @@ def test_inputs_may_be_a_gram_matrix():
     K_new = RBFKernel(sigma=0.3).gram(new, X)
     for estimator in (SEMI, OutputKernelRidge(lam=0.1, **RBF)):
         blind = clone(estimator).set_params(
-            input_kernel="precomputed", input_params=None
+            input_kernel="precomputed", input_kernel_params=None
         )
         see = LinkPredictor(estimator, random_state=0).fit(
             X, block(A, labelled), labelled
@@ -506,7 +506,7 @@ def test_warm_start_keeps_the_decompositions_while_the_inputs_are_the_same(monke
     X[0] += 0.1  # in place: the same array, other inputs
     warm.fit(X, block(A, labelled), labelled)
     assert len(made) == kept + 4
-    warm.set_params(estimator__input_params={"sigma": 0.5}).fit(
+    warm.set_params(estimator__input_kernel_params={"sigma": 0.5}).fit(
         X, block(A, labelled), labelled
     )
     assert len(made) == kept + 6

@@ -36,7 +36,7 @@ from okbook.rkhs import (
 )
 
 network = partial(toy_network, n=40)
-RBF = {"input_params": {"sigma": 0.3}, "threshold": 0.0}
+RBF = {"input_kernel_params": {"sigma": 0.3}, "threshold": 0.0}
 MODELS = [
     EMKernelCompletion(**RBF),
     PairwiseKernelSVM(**RBF),
@@ -82,7 +82,7 @@ def test_inputs_may_be_a_gram_matrix(model):
     see = clone(model).fit(X, block(A, labelled), labelled)
     feel = (
         clone(model)
-        .set_params(input_kernel="precomputed", input_params=None)
+        .set_params(input_kernel="precomputed", input_kernel_params=None)
         .fit(K, block(A, labelled), labelled)
     )
     assert_allclose(feel.score_pairs(), see.score_pairs(), atol=1e-6)
@@ -133,7 +133,7 @@ def test_grid_search_over_node_numbers(model):
     )
     search = GridSearchCV(
         numbered,
-        {"input_params": [{"sigma": 0.2}, {"sigma": 0.5}]},
+        {"input_kernel_params": [{"sigma": 0.2}, {"sigma": 0.5}]},
         cv=3,
         error_score="raise",
     )

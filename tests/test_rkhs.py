@@ -119,7 +119,7 @@ def test_times_identity():
         rbf_kernel(X, gamma=0.5) + 0.1 * np.eye(30)
     )  # thm-rrsn-3, as printed
     assert_allclose(h.coefficients, C.T)
-    ours = OutputKernelRidge(input_params={"gamma": 0.5}, lam=0.1).fit(X, Y)
+    ours = OutputKernelRidge(input_kernel_params={"gamma": 0.5}, lam=0.1).fit(X, Y)
     assert_allclose(ours.predict(X[:4] + 1), h(X[:4] + 1))
     assert_allclose(
         ours.predict(X),
@@ -256,11 +256,13 @@ def test_leave_one_out_with_a_great_mean():
 
 def test_cv_chooses_the_least():
     X, Y = data()
-    model = OutputKernelRidgeCV(input_params={"gamma": 0.5}).fit(X, Y)
+    model = OutputKernelRidgeCV(input_kernel_params={"gamma": 0.5}).fit(X, Y)
     assert model.loo_losses_.shape == model.lam_grid_.shape == (50,)
     assert model.best_loss_ == model.loo_losses_.min()
     assert model.lam_ == model.lam_grid_[model.loo_losses_.argmin()]
-    plain = OutputKernelRidge(input_params={"gamma": 0.5}, lam=model.lam_).fit(X, Y)
+    plain = OutputKernelRidge(input_kernel_params={"gamma": 0.5}, lam=model.lam_).fit(
+        X, Y
+    )
     assert_array_equal(model.predict(X), plain.predict(X))
     tie = OutputKernelRidgeCV("linear", lam_grid=[1.0, 2.0]).fit(
         np.zeros((4, 1)), Y[:4]
@@ -286,7 +288,7 @@ def test_scikit_learn_contract(estimator, check):
 @pytest.mark.parametrize("cls", MODELS)
 def test_copies_and_tools(cls):
     X, Y = data()
-    model = cls(output_kernel="rbf", kernel_params={"sigma": 1.0}).fit(X, Y)
+    model = cls(output_kernel="rbf", output_kernel_params={"sigma": 1.0}).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict(X), model.predict(X))
     assert_array_equal(clone(model).fit(X, Y).predict(X), model.predict(X))
@@ -307,7 +309,7 @@ def test_gram_matrices_are_enough(cls):
         rbf_kernel(X + 0.3, X, gamma=0.5),
     )
     seeing = cls(
-        "rbf", {"gamma": 0.5}, output_kernel="rbf", kernel_params={"gamma": 1.0}
+        "rbf", {"gamma": 0.5}, output_kernel="rbf", output_kernel_params={"gamma": 1.0}
     ).fit(X, Y)
     blind = cls("precomputed", output_kernel="precomputed").fit(K, K_out)
     assert_allclose(blind.predict_gram(cross), seeing.predict_gram(X + 0.3), atol=1e-9)
@@ -346,9 +348,9 @@ def test_infinite_dimensional_outputs():
     expected = rbf_kernel(X, gamma=0.5) @ np.linalg.inv(
         rbf_kernel(X, gamma=0.5) + 1e-3 * np.eye(30)
     )
-    model = OutputKernelRidge(input_params={"gamma": 0.5}, output_kernel="rbf").fit(
-        X, Y
-    )
+    model = OutputKernelRidge(
+        input_kernel_params={"gamma": 0.5}, output_kernel="rbf"
+    ).fit(X, Y)
     assert_allclose(model.weights(X), expected, atol=1e-9)
 
 
@@ -366,7 +368,7 @@ def test_weston_whole_is_cortes(center):
     cut, the loss is eq-rkhs-truncation."""
     X, Y = data()
     settings = dict(
-        input_params={"gamma": 0.5}, lam=0.1, center=center, output_kernel="rbf"
+        input_kernel_params={"gamma": 0.5}, lam=0.1, center=center, output_kernel="rbf"
     )
     cortes = KernelDependencyEstimation(**settings).fit(X, Y)
     weston = KernelDependencyEstimation(n_components=30, **settings).fit(X, Y)

@@ -95,7 +95,9 @@ def test_any_operator_valued_kernel():
     h = operator_ridge(
         lambda P, R: np.multiply.outer(rbf_kernel(P, R, gamma=0.5), A), X, Y, 0.2
     )
-    model = MultiTaskRidge(input_params={"gamma": 0.5}, lam=0.2, task_gram=A).fit(X, Y)
+    model = MultiTaskRidge(
+        input_kernel_params={"gamma": 0.5}, lam=0.2, task_gram=A
+    ).fit(X, Y)
     new = rng.normal(size=(4, 2))
     assert_allclose(model.predict(new), h(new), atol=1e-9)
     null = sla.null_space(A)
@@ -121,7 +123,7 @@ def test_multi_task_ridge_is_kernel_ridge():
     X, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
     for y in (Y, Y[:, 0]):
         oracle = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.3).fit(X, y)
-        ours = MultiTaskRidge(input_params={"gamma": 0.5}, lam=0.3).fit(X, y)
+        ours = MultiTaskRidge(input_kernel_params={"gamma": 0.5}, lam=0.3).fit(X, y)
         assert_allclose(ours.predict(X), oracle.predict(X), atol=1e-9)
         assert_allclose(ours.score(X, y), oracle.score(X, y))
         K = rbf_kernel(X, gamma=0.5)
@@ -161,7 +163,7 @@ def test_covariance_between_two_models_of_the_chapter():
     dependency estimation with p directions."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, 4))
-    params = dict(input_params={"gamma": 0.5}, lam=0.3)
+    params = dict(input_kernel_params={"gamma": 0.5}, lam=0.3)
     one = CovarianceRidge(shrinkage=1.0, output_kernel="rbf", **params).fit(X, Y)
     assert_allclose(
         one.weights(X),
@@ -439,8 +441,8 @@ def test_links_with_a_margin():
     place = rng.random((60, 2))
     links = (rbf_kernel(place, gamma=1.0) > np.exp(-0.04)).astype(float) - np.eye(60)
     for model in (
-        MaximumMarginRegression(input_params={"gamma": 20.0}),
-        CovarianceRidge(input_params={"gamma": 20.0}),
+        MaximumMarginRegression(input_kernel_params={"gamma": 20.0}),
+        CovarianceRidge(input_kernel_params={"gamma": 20.0}),
     ):
         predictor = LinkPredictor(model, random_state=0).fit(
             place[:30], links[:30, :30]

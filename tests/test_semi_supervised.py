@@ -272,7 +272,7 @@ def model_and_data(seed, **params):
     labelled = rng.permutation(40)[:8]
     Y = np.c_[np.sin(X[labelled, 0]), X[labelled, 1] ** 2]
     return (
-        SemiSupervisedOutputKernelRidge(input_params={"sigma": 1.0}, **params),
+        SemiSupervisedOutputKernelRidge(input_kernel_params={"sigma": 1.0}, **params),
         X,
         Y,
         labelled,
@@ -366,7 +366,7 @@ def test_landmarks_of_full_rank_change_nothing_and_few_are_a_kernel_of_their_own
     assert_allclose(few.transduction_weights_, (B @ nystrom).T, atol=1e-8, strict=True)
     assert_allclose(few.weights(X), few.transduction_weights_, atol=1e-8, strict=True)
     blind = clone(few).set_params(
-        input_kernel="precomputed", input_params=None, graph=knn_graph(X, 10)
+        input_kernel="precomputed", input_kernel_params=None, graph=knn_graph(X, 10)
     )
     assert_allclose(
         blind.fit(kernel.gram(X), Y, labelled).weights(kernel.gram(X)),
@@ -381,10 +381,10 @@ def test_cv_equals_a_loop_over_fits(smoother):
     _, X, Y, labelled = model_and_data(5)
     lams, lam2s, betas = [0.01, 0.1], [0.0, 0.01, 1.0], [0.1, 1.0]
     params = dict(
-        input_params={"sigma": 1.0},
+        input_kernel_params={"sigma": 1.0},
         smoother=smoother,
         output_kernel="rbf",
-        kernel_params={"sigma": 0.5},
+        output_kernel_params={"sigma": 0.5},
     )
     cv = KFold(4, shuffle=True, random_state=0)
     model = SemiSupervisedOutputKernelRidgeCV(
@@ -416,14 +416,14 @@ def test_cv_equals_a_loop_over_fits(smoother):
 @pytest.mark.parametrize("cls", MODELS)
 def test_clone_pickle_grid_search(cls):
     _, X, Y, labelled = model_and_data(6)
-    model = cls(graph="knn", output_kernel="rbf", input_params={"sigma": 1.0})
+    model = cls(graph="knn", output_kernel="rbf", input_kernel_params={"sigma": 1.0})
     fitted = clone(model).fit(X, Y, labelled)
     again = pickle.loads(pickle.dumps(fitted))
     assert_allclose(again.predict_gram(X), fitted.predict_gram(X), strict=True)
     grid = {"n_neighbors": [3, 5], "input_kernel": [RBFKernel(0.5), RBFKernel(1.0)]}
-    search = GridSearchCV(clone(model).set_params(input_params=None), grid, cv=2).fit(
-        X, np.sin(X)
-    )
+    search = GridSearchCV(
+        clone(model).set_params(input_kernel_params=None), grid, cv=2
+    ).fit(X, np.sin(X))
     assert search.best_estimator_.labelled_.tolist() == list(range(40))
     piped = make_pipeline(StandardScaler(), model).fit(
         X, Y, **{f"{cls.__name__.lower()}__labelled": labelled}
@@ -435,7 +435,7 @@ def test_classes_decode_and_probabilities():
     X = np.r_[np.linspace(0, 1, 20), np.linspace(2, 3, 20)][:, None]
     for cls in MODELS:
         model = cls(
-            input_params={"sigma": 0.2},
+            input_kernel_params={"sigma": 0.2},
             graph="knn",
             n_neighbors=2,
             output_kernel="dirac",
@@ -467,7 +467,7 @@ def test_classes_decode_and_probabilities():
         ({"n_landmarks": 0}, "The 'n_landmarks' parameter .* Got 0"),
         ({"n_neighbors": 0}, "The 'n_neighbors' parameter .* Got 0"),
         (
-            {"input_kernel": "linear", "input_params": None},
+            {"input_kernel": "linear", "input_kernel_params": None},
             "graph='kernel' takes .* the least is .* graph='knn'",
         ),
     ],
@@ -544,7 +544,7 @@ def test_no_output_of_an_unlabelled_node_is_read():
 def test_landmarks_and_a_sparse_graph_never_form_a_square_matrix(smoother):
     X = np.random.default_rng(12).normal(size=(4000, 2))
     params = dict(
-        input_params={"sigma": 1.0},
+        input_kernel_params={"sigma": 1.0},
         graph="knn",
         n_landmarks=30,
         smoother=smoother,

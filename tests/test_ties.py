@@ -6,6 +6,7 @@ first makes sure that the noise would change an answer that is looked up with ``
 or ``argmax``.
 """
 
+import importlib
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from okbook import ensembles
 from okbook.core import (
     NEARLY,
     LinearKernel,
@@ -141,7 +141,7 @@ def test_output_kernel_trees(splitter, seed):
 def test_forests_decode_alike():
     X, Y, rng = tied_problem(0, n=120)
     model = OutputKernelExtraTrees(
-        "rbf", kernel_params={"sigma": 0.5}, n_estimators=20, random_state=0
+        "rbf", output_kernel_params={"sigma": 0.5}, n_estimators=20, random_state=0
     )
     chosen = [model.fit(X, outputs).decode(X + 0.4) for outputs in (Y, shaken(Y, rng))]
     assert_array_equal(*chosen)
@@ -191,11 +191,12 @@ def test_stumps(criterion):
 def test_adaboost(learner, monkeypatch):
     """Rounding in each round; a product of a BLAS in the place of the sum in order,
     as it was."""
-    exact_step = ensembles.boost_step
+    adaboost = importlib.import_module("okbook.ensembles.adaboost")
+    exact_step = adaboost.boost_step
     for seed in range(10):
         X, _, rng = tied_problem(seed, n=100)
         y = (X[:, 0] + X[:, 1] + rng.integers(0, 4, len(X)) > 4).astype(int)
-        monkeypatch.setattr(ensembles, "boost_step", exact_step)
+        monkeypatch.setattr(adaboost, "boost_step", exact_step)
         model = AdaBoost(learner, n_estimators=60, random_state=seed).fit(X, y)
 
         def rounded(weight, agreement, n_classes=2, rng=rng):
@@ -203,7 +204,7 @@ def test_adaboost(learner, monkeypatch):
             step.weight = shaken(step.weight, rng)
             return step
 
-        monkeypatch.setattr(ensembles, "boost_step", rounded)
+        monkeypatch.setattr(adaboost, "boost_step", rounded)
         other = AdaBoost(learner, n_estimators=60, random_state=seed).fit(X, y)
         assert len(model.estimators_) == len(other.estimators_)
         for h, g in zip(model.estimators_, other.estimators_):

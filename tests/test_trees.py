@@ -243,7 +243,7 @@ def test_weights_count_as_repetitions():
     )
     kernel = {
         "output_kernel": "rbf",
-        "kernel_params": {"sigma": 2.0},
+        "output_kernel_params": {"sigma": 2.0},
         "random_state": 0,
     }
     weighted = OutputKernelTree(**kernel).fit(X, Y, sample_weight=times)
@@ -393,7 +393,11 @@ def test_weights_and_predicted_kernel_by_brute_force(cls):
         rng.normal(size=(7, 4)),
     )
     model = few(
-        cls, "rbf", kernel_params={"sigma": 1.0}, min_samples_leaf=3, random_state=0
+        cls,
+        "rbf",
+        output_kernel_params={"sigma": 1.0},
+        min_samples_leaf=3,
+        random_state=0,
     ).fit(X, Y)
     trees = [model] if cls is OutputKernelTree else model.estimators_
     W = np.zeros((7, 50))
@@ -514,9 +518,9 @@ def test_a_graph_is_learned_from_its_gram_matrix(cls):
     A = np.triu(rng.uniform(size=(30, 30)) < 0.2, 1).astype(float)
     A += A.T
     X = rng.normal(size=(30, 4))
-    by_name = few(cls, "diffusion", kernel_params={"beta": 0.5}, random_state=0).fit(
-        X, A
-    )
+    by_name = few(
+        cls, "diffusion", output_kernel_params={"beta": 0.5}, random_state=0
+    ).fit(X, A)
     by_gram = few(cls, "precomputed", random_state=0).fit(
         X, diffusion_gram(A, beta=0.5)
     )
@@ -828,7 +832,7 @@ def test_constant_inputs_and_outputs(cls):
         ({"min_impurity_decrease": -1}, r"'min_impurity_decrease' .* \[0.0, inf\)"),
         ({"min_impurity_decrease": np.inf}, "'min_impurity_decrease' .* Got inf"),
         ({"ccp_alpha": np.nan}, "'ccp_alpha' .* Got nan"),
-        ({"kernel_params": 3}, "'kernel_params' .* Got 3"),
+        ({"output_kernel_params": 3}, "'output_kernel_params' .* Got 3"),
         (
             {"candidates": "leaf"},
             "candidates must be 'support', 'train' or a sequence of outputs",

@@ -540,10 +540,10 @@ class _TrainingGram:
     """Training outputs with their kernel, or their Gram matrix alone. The matrix is
     computed on first use and then kept."""
 
-    def __init__(self, y, output_kernel, kernel_params):
+    def __init__(self, y, output_kernel, output_kernel_params):
         self.kernel = self.outputs = self.given = self.kept = None
         self.name, self.known_psd = "The Gram matrix y", True
-        params = dict(kernel_params or {})
+        params = dict(output_kernel_params or {})
         if isinstance(output_kernel, DiffusionKernel) and (
             output_kernel.adjacency is None
         ):
@@ -554,7 +554,7 @@ class _TrainingGram:
             if params:
                 raise ValueError(
                     f"A precomputed Gram matrix has no parameters: got "
-                    f"kernel_params={params}."
+                    f"output_kernel_params={params}."
                 )
             self.given = check_gram(y, name=self.name, psd=False)
             self.known_psd = False
@@ -627,7 +627,7 @@ class OutputKernelMixin:
     ``BaseEstimator``, and defines
 
     - a constructor with, among others, the parameters ``output_kernel``,
-      ``kernel_params`` and ``candidates``, described under
+      ``output_kernel_params`` and ``candidates``, described under
       :class:`OutputKernelKNN`, and set as attributes of the same names;
     - ``fit(X, y)``, which calls ``self._fit_outputs(y, n_samples=...)`` and sets what
       ``weights`` needs, besides ``n_features_in_`` (scikit-learn's ``validate_data``
@@ -673,10 +673,10 @@ class OutputKernelMixin:
     >>> from okbook.core import OutputKernelMixin
     >>> class KernelRegression(OutputKernelMixin, BaseEstimator):
     ...     def __init__(
-    ...         self, output_kernel="linear", kernel_params=None, candidates="train"
+    ...         self, output_kernel="linear", output_kernel_params=None, candidates="train"
     ...     ):
     ...         self.output_kernel = output_kernel
-    ...         self.kernel_params = kernel_params
+    ...         self.output_kernel_params = output_kernel_params
     ...         self.candidates = candidates
     ...     def fit(self, X, y):
     ...         self.X_ = validate_data(self, X)
@@ -692,7 +692,7 @@ class OutputKernelMixin:
 
     _parameter_constraints = {
         "output_kernel": [str, callable],
-        "kernel_params": [dict, None],
+        "output_kernel_params": [dict, None],
         "candidates": [StrOptions({"support", "train"}), "array-like"],
     }
 
@@ -715,7 +715,7 @@ class OutputKernelMixin:
                 f"{type(self).__name__} needs at least two training examples: got "
                 f"n_samples={n_samples}."
             )
-        gram = _TrainingGram(y, self.output_kernel, self.kernel_params)
+        gram = _TrainingGram(y, self.output_kernel, self.output_kernel_params)
         if len(gram) != n_samples:
             raise ValueError(
                 "X and y have inconsistent numbers of samples: X has n_samples="
@@ -1073,7 +1073,7 @@ class OutputKernelMixin:
 # %% ../../nbs/00_core_1_predictor.ipynb #267885f5
 class InputKernelMixin:
     """A kernel on the inputs, given by the parameters ``input_kernel`` and
-    ``input_params``.
+    ``input_kernel_params``.
 
     This class is a developer's interface: an estimator inherits from it, before
     ``BaseEstimator``, and its constructor has the two parameters. Its ``fit`` calls
@@ -1100,8 +1100,8 @@ class InputKernelMixin:
     >>> from sklearn.base import BaseEstimator
     >>> from okbook.core import InputKernelMixin
     >>> class Interpolation(InputKernelMixin, BaseEstimator):
-    ...     def __init__(self, input_kernel="rbf", input_params=None):
-    ...         self.input_kernel, self.input_params = input_kernel, input_params
+    ...     def __init__(self, input_kernel="rbf", input_kernel_params=None):
+    ...         self.input_kernel, self.input_kernel_params = input_kernel, input_kernel_params
     ...     def fit(self, X, y):
     ...         self.dual_ = np.linalg.solve(self._fit_inputs(X), y)
     ...         return self
@@ -1114,7 +1114,7 @@ class InputKernelMixin:
 
     _parameter_constraints = {
         "input_kernel": [str, callable, None],
-        "input_params": [dict, None],
+        "input_kernel_params": [dict, None],
     }
 
     def _x_is_gram(self):
@@ -1126,12 +1126,12 @@ class InputKernelMixin:
         self.input_kernel_ = self.X_ = None
         if not self._x_is_gram():
             kernel = "linear" if self.input_kernel is None else self.input_kernel
-            kernel = check_kernel(kernel, self.input_params)
+            kernel = check_kernel(kernel, self.input_kernel_params)
             self.input_kernel_, self.X_ = kernel.fit(X), X
-        elif self.input_params:
+        elif self.input_kernel_params:
             raise ValueError(
                 f"A precomputed Gram matrix has no parameters: got "
-                f"input_params={self.input_params}."
+                f"input_kernel_params={self.input_kernel_params}."
             )
         else:
             check_gram(X, name="The Gram matrix X")
@@ -1174,7 +1174,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         The kernel whose feature space holds the distances between inputs; by default
         they are Euclidean. With "precomputed", ``X`` is the Gram matrix between queries
         (rows) and training examples (columns).
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel.
     output_kernel : str, callable or Kernel, default="linear"
         The output kernel: a name ("linear", "rbf", "polynomial", "dirac", "tanimoto",
@@ -1182,7 +1182,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Gram matrix, or a :class:`Kernel`. With "precomputed" or "diffusion", ``y`` is
         the Gram matrix of the training outputs, or the adjacency of the graph whose
         nodes they are.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"support", "train"} or sequence of outputs, default="support"
         Where pre-images are looked for: among the neighbours' outputs, all training
@@ -1227,16 +1227,16 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self,
         n_neighbors=5,
         input_kernel=None,
-        input_params=None,
+        input_kernel_params=None,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="support",
     ):
         self.n_neighbors = n_neighbors
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def fit(self, X, y):

@@ -217,7 +217,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
         "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
         of the graph whose nodes they are.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     n_estimators : int, default=100
         Number of rounds, at most: one tree each.
@@ -321,7 +321,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
     def __init__(
         self,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         n_estimators=100,
         *,
         learning_rate=0.1,
@@ -341,7 +341,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         verbose=0,
     ):
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.subsample = subsample

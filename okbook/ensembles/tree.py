@@ -32,7 +32,7 @@ from sklearn.utils.validation import (
 )
 
 from ..core import NEARLY, first_largest
-from ..trees import _leaves, _n_features_tried
+from ..trees import find_leaves, resolve_max_features, resolve_min_samples
 
 # %% ../../nbs/05_ensembles_4_trees.ipynb #3f134388
 class SortedFeatures(NamedTuple):
@@ -773,7 +773,7 @@ def predict_tree(tree, X):
     >>> predict_tree(RandomizedTreeClassifier().fit(X, ["a", "b"]).tree_, X)
     array([0, 1])
     """
-    leaf = _leaves(X, tree.children_right, tree.feature, tree.threshold)
+    leaf = find_leaves(X, tree.children_right, tree.feature, tree.threshold)
     return first_largest(tree.value)[leaf]
 
 # %% ../../nbs/05_ensembles_4_trees.ipynb #c713f274
@@ -1049,12 +1049,11 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _rules(self, p, n, xlogx):
         "The parameters as the search wants them."
-        leaf = self.min_samples_leaf
         return _Rules(
-            _n_features_tried(self.max_features, p),
+            resolve_max_features(self.max_features, p),
             int(self.n_best),
             2**31 if self.max_depth is None else int(self.max_depth),
-            int(leaf) if isinstance(leaf, Integral) else max(1, math.ceil(leaf * n)),
+            resolve_min_samples(self.min_samples_leaf, n),
             self.criterion == "entropy",
             xlogx,
         )
@@ -1078,7 +1077,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
             Indices of nodes of ``tree_``.
         """
         X, tree = self._check_X(X), self.tree_
-        return _leaves(X, tree.children_right, tree.feature, tree.threshold)
+        return find_leaves(X, tree.children_right, tree.feature, tree.threshold)
 
     def predict(self, X):
         """The class of largest weight in the leaf; the first of them, if there are

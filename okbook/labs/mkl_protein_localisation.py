@@ -36,7 +36,7 @@ from okbook.mkl import (
     AlignmentMKL,
     BestKernel,
     PairProblem,
-    TwoStageMKLClassifier,
+    TwoStageMKL,
     UniformMKL,
     alignment_weights,
     gram_moments,
@@ -769,7 +769,7 @@ RIVALS = {
     "alignment, independent": AlignmentMKL(method="independent", C=(1, 10)),
     "alignment, joint": AlignmentMKL(C=(1, 10)),
     **{
-        name: TwoStageMKLClassifier(regularizer=name, lam=(0.1, 0.01, 0.001), C=(1, 10))
+        name: TwoStageMKL(regularizer=name, lam=(0.1, 0.01, 0.001), C=(1, 10))
         for name in TERMS
     },
 }

@@ -307,9 +307,9 @@ def output_options(task):
     --------
     >>> from okbook.labs.ok3_image_completion import digits_completion, output_options
     >>> sorted(output_options(digits_completion()))
-    ['kernel_params', 'output_kernel']
+    ['output_kernel_params', 'output_kernel']
     """
-    return {"output_kernel": "rbf", "kernel_params": {"sigma": task.sigma}}
+    return {"output_kernel": "rbf", "output_kernel_params": {"sigma": task.sigma}}
 
 
 def _knn(task, fit, held, n_neighbors, candidates="train"):

@@ -420,7 +420,7 @@ def link_search(smoother="diffusion", sigma=None, **options):
         )
     else:
         template = SemiSupervisedOutputKernelRidge(
-            input_params={"sigma": sigma}, smoother=smoother
+            input_kernel_params={"sigma": sigma}, smoother=smoother
         )
     return LinkPredictorCV(template, **options, warm_start=True)
 

@@ -164,7 +164,9 @@ def false_weight(number, percent):
         .fit(X[train], labels)
     )
     agreement = np.where(machine.hypotheses(X[train]) == labels, 1.0, -1.0)
-    potential = np.exp(-np.cumsum(machine.alphas_[:, None] * agreement, axis=0))
+    potential = np.exp(
+        -np.cumsum(machine.estimator_weights_[:, None] * agreement, axis=0)
+    )
     potential = np.vstack([np.ones(len(train)), potential])
     return potential[:, labels != y[train]].sum(axis=1) / potential.sum(axis=1)
 
@@ -379,7 +381,10 @@ def run_attributes(row, m, repeat):
     )
     tree = RandomizedTreeClassifier(max_features=m)
     return vote_terms(
-        Bagging(tree, 60, oob_score=True, random_state=repeat).fit(X, y).oob_votes_, y
+        Bagging(tree, 60, oob_score=True, random_state=repeat)
+        .fit(X, y)
+        .oob_decision_function_,
+        y,
     )
 
 
@@ -478,8 +483,11 @@ def run_margins(row, split):
     ).fit(train, y_train)
     found = max_margin_weights(model.hypotheses(train), y_train)
     result = {"noise": flipped.mean(), "noise, largest": found.examples[flipped].sum()}
-    result["noise, AdaBoost"] = model.weights_[flipped].sum()
-    for kind, weights in (("AdaBoost", model.alphas_), ("largest", found.weights)):
+    result["noise, AdaBoost"] = model.sample_weight_[flipped].sum()
+    for kind, weights in (
+        ("AdaBoost", model.estimator_weights_),
+        ("largest", found.weights),
+    ):
         result[f"margin, {kind}"] = vote_margins(
             model.hypotheses(train), y_train, weights
         ).min()

@@ -122,7 +122,7 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
@@ -158,7 +158,7 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> Y = np.c_[np.sin(6 * X), np.sin(6 * X)]
     >>> model = MultiTaskRidge(
-    ...     input_params={"sigma": 0.2}, task_gram=[[1.0, 0.9], [0.9, 1.0]]
+    ...     input_kernel_params={"sigma": 0.2}, task_gram=[[1.0, 0.9], [0.9, 1.0]]
     ... )
     >>> model.fit(X, Y).predict([[0.0]]).shape
     (1, 2)
@@ -170,9 +170,11 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
         "task_gram": ["array-like", None],
     }
 
-    def __init__(self, input_kernel="rbf", input_params=None, lam=1e-3, task_gram=None):
+    def __init__(
+        self, input_kernel="rbf", input_kernel_params=None, lam=1e-3, task_gram=None
+    ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam = lam
         self.task_gram = task_gram
 
@@ -286,7 +288,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel.
     lam_grid : array-like of shape (m,), optional
         Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3`
@@ -325,7 +327,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     >>> from okbook.rkhs import MultiTaskRidgeCV
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> width = {"sigma": 0.2}
-    >>> model = MultiTaskRidgeCV(input_params=width, lam_grid=[0.001, 10.0])
+    >>> model = MultiTaskRidgeCV(input_kernel_params=width, lam_grid=[0.001, 10.0])
     >>> model.fit(X, np.sin(6 * X)).lam_
     0.001
     """
@@ -337,10 +339,14 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     }
 
     def __init__(
-        self, input_kernel="rbf", input_params=None, lam_grid=None, task_gram=None
+        self,
+        input_kernel="rbf",
+        input_kernel_params=None,
+        lam_grid=None,
+        task_gram=None,
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
         self.task_gram = task_gram
 
@@ -496,7 +502,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     lam : float, default=1e-3
         Ridge in the principal direction of the outputs, positive.
@@ -506,7 +512,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`; "precomputed" if
         ``y`` is their Gram matrix.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for.
@@ -540,7 +546,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     >>> from okbook.rkhs import CovarianceRidge
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
-    >>> model = CovarianceRidge(input_params={"sigma": 0.1}, output_kernel="rbf")
+    >>> model = CovarianceRidge(input_kernel_params={"sigma": 0.1}, output_kernel="rbf")
     >>> model.fit(X, Y).predict([[0.0]])
     array([[1., 0.]])
     """
@@ -555,19 +561,19 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         lam=1e-3,
         shrinkage=0.1,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam = lam
         self.shrinkage = shrinkage
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def fit(self, X, y):
@@ -635,7 +641,7 @@ class CovarianceRidgeCV(CovarianceRidge):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel.
     lam_grid : array-like of shape (m,), optional
         Ridges to choose from. By default ten values from :math:`10^{-6}` to
@@ -646,7 +652,7 @@ class CovarianceRidgeCV(CovarianceRidge):
         How examples are held out, as in scikit-learn.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs; "precomputed" if ``y`` is their Gram matrix.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for.
@@ -684,7 +690,7 @@ class CovarianceRidgeCV(CovarianceRidge):
     >>> from okbook.rkhs import CovarianceRidgeCV
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
-    >>> model = CovarianceRidgeCV(input_params={"sigma": 0.1})
+    >>> model = CovarianceRidgeCV(input_kernel_params={"sigma": 0.1})
     >>> sorted(model.fit(X, Y).best_params_)
     ['lam', 'shrinkage']
     """
@@ -700,21 +706,21 @@ class CovarianceRidgeCV(CovarianceRidge):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         lam_grid=None,
         shrinkage_grid=None,
         cv=5,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
         self.shrinkage_grid = shrinkage_grid
         self.cv = cv
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def _choose_penalties(self, K):
@@ -862,7 +868,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     C : float, default=1.0
         Penalty of a margin violation, positive. It corresponds to a ridge of 1 / (2 C).
@@ -876,7 +882,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
     output_kernel : str, callable or Kernel, default="dirac"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`; "precomputed" if
         ``y`` is their Gram matrix.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for. They are meaningful if k(y, y) is the same for
@@ -920,7 +926,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
     --------
     >>> from okbook.rkhs import MaximumMarginRegression
     >>> X, y = [[0.0], [0.1], [1.0], [1.1], [2.0]], ["a", "a", "b", "b", "c"]
-    >>> model = MaximumMarginRegression(input_params={"sigma": 0.3})
+    >>> model = MaximumMarginRegression(input_kernel_params={"sigma": 0.3})
     >>> model.fit(X, y).predict([[0.2], [1.9]])
     array(['a', 'c'], dtype='<U1')
     """
@@ -937,23 +943,23 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         C=1.0,
         center=True,
         tol=1e-3,
         max_iter=1000,
         output_kernel="dirac",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.C = C
         self.center = center
         self.tol = tol
         self.max_iter = max_iter
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def fit(self, X, y):

@@ -1238,7 +1238,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         smooth = self.lam2_grid is None or np.any(self.lam2_grid)
         if _is_transductive(template) and smooth:
             return template
-        return OutputKernelRidge(template.input_kernel, template.input_params)
+        return OutputKernelRidge(template.input_kernel, template.input_kernel_params)
 
     def _grids(self, template):
         "The values to try."

@@ -34,7 +34,7 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
     _parameter_constraints = {
         **LinkMixin._parameter_constraints,
         "input_kernel": [str, callable, HasMethods("gram"), None],
-        "input_params": [dict, None],
+        "input_kernel_params": [dict, None],
     }
 
     def fit(self, X, y, labelled=None):
@@ -237,7 +237,7 @@ class EMKernelCompletion(_BilinearLinks):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is the Gram matrix of all nodes.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     beta : float, default=1.0
         Time of diffusion of the output kernel, not negative.
@@ -312,7 +312,7 @@ class EMKernelCompletion(_BilinearLinks):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         beta=1.0,
         floor=0.01,
         max_iter=100,
@@ -323,7 +323,7 @@ class EMKernelCompletion(_BilinearLinks):
         random_state=None,
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.beta = beta
         self.floor = floor
         self.max_iter = max_iter
@@ -488,7 +488,7 @@ class PairwiseKernelSVM(_BilinearLinks):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is the Gram matrix of all nodes.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     C : float, default=1.0
         Penalty of the slack, positive.
@@ -571,7 +571,7 @@ class PairwiseKernelSVM(_BilinearLinks):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         C=1.0,
         bias=1.0,
         class_weight=None,
@@ -583,7 +583,7 @@ class PairwiseKernelSVM(_BilinearLinks):
         random_state=None,
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.C = C
         self.bias = bias
         self.class_weight = class_weight
@@ -749,7 +749,7 @@ class LocalModelSVM(_BilinearLinks):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is the Gram matrix of all nodes.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     C : float, default=1.0
         Penalty of the slack, positive.
@@ -822,7 +822,7 @@ class LocalModelSVM(_BilinearLinks):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         C=1.0,
         class_weight=None,
         lam=0.1,
@@ -833,7 +833,7 @@ class LocalModelSVM(_BilinearLinks):
         random_state=None,
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.C = C
         self.class_weight = class_weight
         self.lam = lam
@@ -998,7 +998,7 @@ class KernelCCALinks(_DistanceLinks):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is the Gram matrix of all nodes.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     beta : float, default=1.0
         Time of diffusion of the output kernel, not negative.
@@ -1067,7 +1067,7 @@ class KernelCCALinks(_DistanceLinks):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         beta=1.0,
         n_components=10,
         lam=1.0,
@@ -1078,7 +1078,7 @@ class KernelCCALinks(_DistanceLinks):
         random_state=None,
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.beta = beta
         self.n_components = n_components
         self.lam = lam
@@ -1150,7 +1150,7 @@ class MetricLinks(_DistanceLinks):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; "precomputed" if ``X`` is the Gram matrix of all nodes.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     n_components : int, default=10
         At most so many functions.
@@ -1209,7 +1209,7 @@ class MetricLinks(_DistanceLinks):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         n_components=10,
         lam=1.0,
         threshold="f1",
@@ -1218,7 +1218,7 @@ class MetricLinks(_DistanceLinks):
         random_state=None,
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.n_components = n_components
         self.lam = lam
         self.threshold = threshold

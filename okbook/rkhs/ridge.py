@@ -388,14 +388,14 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; ``"precomputed"`` if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`; ``"precomputed"``
         if ``y`` is their Gram matrix.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for.
@@ -434,7 +434,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
     >>> width = {"sigma": 0.1}
-    >>> model = OutputKernelRidge(input_params=width, output_kernel="rbf")
+    >>> model = OutputKernelRidge(input_kernel_params=width, output_kernel="rbf")
     >>> model.fit(X, Y).predict([[0.0]])
     array([[1., 0.]])
     """
@@ -448,17 +448,17 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         lam=1e-3,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam = lam
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def fit(self, X, y):
@@ -781,14 +781,14 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; ``"precomputed"`` if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel.
     lam_grid : array-like of shape (m,), optional
         Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3`
         times the mean of :math:`k_x(x_i, x_i)`.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs; ``"precomputed"`` if ``y`` is their Gram matrix.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for.
@@ -824,7 +824,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
     >>> width = {"sigma": 0.1}
-    >>> model = OutputKernelRidgeCV(input_params=width, lam_grid=[0.01, 100.0])
+    >>> model = OutputKernelRidgeCV(input_kernel_params=width, lam_grid=[0.01, 100.0])
     >>> model.fit(X, Y).lam_
     0.01
     """
@@ -838,17 +838,17 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         lam_grid=None,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def _choose_ridge(self, K):
@@ -960,7 +960,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
     ----------
     input_kernel : str, callable or Kernel, default="rbf"
         Kernel on the inputs; ``"precomputed"`` if ``X`` is their Gram matrix.
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
@@ -973,7 +973,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
         would do.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for.
@@ -1001,7 +1001,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> Y = np.c_[np.cos(6 * X), np.sin(6 * X)]
     >>> model = KernelDependencyEstimation(
-    ...     input_params={"sigma": 0.1}, n_components=5, output_kernel="rbf"
+    ...     input_kernel_params={"sigma": 0.1}, n_components=5, output_kernel="rbf"
     ... )
     >>> model.fit(X, Y).predict([[0.0]])
     array([[1., 0.]])
@@ -1016,21 +1016,21 @@ class KernelDependencyEstimation(OutputKernelRidge):
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         lam=1e-3,
         n_components=None,
         center=False,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam = lam
         self.n_components = n_components
         self.center = center
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def fit(self, X, y):

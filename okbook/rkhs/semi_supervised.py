@@ -891,7 +891,7 @@ class SemiSupervisedOutputKernelRidge(
     input_kernel : str, callable or Kernel, default="rbf"
         The kernel on the inputs. With "precomputed", ``X`` is the Gram matrix between
         queries (rows) and all nodes of ``fit`` (columns).
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel.
     lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
@@ -916,7 +916,7 @@ class SemiSupervisedOutputKernelRidge(
         The kernel on the outputs, see :func:`okbook.core.check_kernel`. With
         "precomputed" or "diffusion", ``y`` is the Gram matrix of the labelled outputs,
         or the adjacency of the labelled nodes.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for.
@@ -961,7 +961,7 @@ class SemiSupervisedOutputKernelRidge(
     >>> from okbook.rkhs import SemiSupervisedOutputKernelRidge
     >>> X = np.r_[np.linspace(0, 1, 20), np.linspace(2, 3, 20)][:, None]
     >>> model = SemiSupervisedOutputKernelRidge(
-    ...     input_params={"sigma": 0.1}, lam2=1.0, graph="knn", n_neighbors=2
+    ...     input_kernel_params={"sigma": 0.1}, lam2=1.0, graph="knn", n_neighbors=2
     ... )
     >>> model.fit(X, [1.0, 2.0], labelled=[0, 39]).predict([[0.9], [2.1]]).round(2)
     array([0.97, 1.95])
@@ -979,7 +979,7 @@ class SemiSupervisedOutputKernelRidge(
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         lam=1e-3,
         lam2=1e-3,
         smoother="laplacian",
@@ -988,11 +988,11 @@ class SemiSupervisedOutputKernelRidge(
         n_neighbors=10,
         n_landmarks=None,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam = lam
         self.lam2 = lam2
         self.smoother = smoother
@@ -1001,7 +1001,7 @@ class SemiSupervisedOutputKernelRidge(
         self.n_neighbors = n_neighbors
         self.n_landmarks = n_landmarks
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def fit(self, X, y, labelled=None):
@@ -1103,7 +1103,7 @@ class SemiSupervisedOutputKernelRidgeCV(
     input_kernel : str, callable or Kernel, default="rbf"
         The kernel on the inputs. With "precomputed", ``X`` is the Gram matrix between
         queries (rows) and all nodes of ``fit`` (columns).
-    input_params : dict, optional
+    input_kernel_params : dict, optional
         Parameters of the input kernel.
     lam_grid : sequence of float, optional
         Ridges to try, positive; by default 1e-4 to 1e2 in seven steps.
@@ -1130,7 +1130,7 @@ class SemiSupervisedOutputKernelRidgeCV(
         The kernel on the outputs, see :func:`okbook.core.check_kernel`. With
         "precomputed" or "diffusion", ``y`` is the Gram matrix of the labelled outputs,
         or the adjacency of the labelled nodes.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for.
@@ -1178,7 +1178,7 @@ class SemiSupervisedOutputKernelRidgeCV(
     >>> X = np.random.default_rng(0).random((200, 1))
     >>> y = np.sin(6 * X[:10, 0])
     >>> model = SemiSupervisedOutputKernelRidgeCV(
-    ...     input_params={"sigma": 0.1}, graph="knn"
+    ...     input_kernel_params={"sigma": 0.1}, graph="knn"
     ... )
     >>> sorted(model.fit(X, y, labelled=np.arange(10)).best_params_)
     ['beta2', 'lam', 'lam2']
@@ -1197,7 +1197,7 @@ class SemiSupervisedOutputKernelRidgeCV(
     def __init__(
         self,
         input_kernel="rbf",
-        input_params=None,
+        input_kernel_params=None,
         lam_grid=None,
         lam2_grid=None,
         smoother="laplacian",
@@ -1207,11 +1207,11 @@ class SemiSupervisedOutputKernelRidgeCV(
         n_neighbors=10,
         n_landmarks=None,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         candidates="train",
     ):
         self.input_kernel = input_kernel
-        self.input_params = input_params
+        self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
         self.lam2_grid = lam2_grid
         self.smoother = smoother
@@ -1221,7 +1221,7 @@ class SemiSupervisedOutputKernelRidgeCV(
         self.n_neighbors = n_neighbors
         self.n_landmarks = n_landmarks
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
     def fit(self, X, y, labelled=None):

@@ -352,7 +352,7 @@ class OutputKernelBagging(_Forest):
         Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
         "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
         of the graph whose nodes they are.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     n_estimators : int, default=100
         Number of trees.
@@ -434,7 +434,7 @@ class OutputKernelBagging(_Forest):
     def __init__(
         self,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         n_estimators=100,
         *,
         splitter="best",
@@ -452,7 +452,7 @@ class OutputKernelBagging(_Forest):
         verbose=0,
     ):
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators
         self.splitter = splitter
         self.max_features = max_features
@@ -487,7 +487,7 @@ class OutputKernelRandomForest(_Forest):
         Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
         "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
         of the graph whose nodes they are.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     n_estimators : int, default=100
         Number of trees.
@@ -569,7 +569,7 @@ class OutputKernelRandomForest(_Forest):
     def __init__(
         self,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         n_estimators=100,
         *,
         splitter="best",
@@ -587,7 +587,7 @@ class OutputKernelRandomForest(_Forest):
         verbose=0,
     ):
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators
         self.splitter = splitter
         self.max_features = max_features
@@ -622,7 +622,7 @@ class OutputKernelExtraTrees(_Forest):
         Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
         "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
         of the graph whose nodes they are.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     n_estimators : int, default=100
         Number of trees.
@@ -704,7 +704,7 @@ class OutputKernelExtraTrees(_Forest):
     def __init__(
         self,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         n_estimators=100,
         *,
         splitter="random",
@@ -722,7 +722,7 @@ class OutputKernelExtraTrees(_Forest):
         verbose=0,
     ):
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators
         self.splitter = splitter
         self.max_features = max_features

@@ -583,7 +583,7 @@ def resolve_max_features(max_features, n_features):
 # %% ../../nbs/01_trees_3_tree.ipynb #329a58df
 # What the parameters of a tree may be; those of the output kernel are checked with it.
 TREE_CONSTRAINTS = {
-    "kernel_params": [dict, None],
+    "output_kernel_params": [dict, None],
     "splitter": [StrOptions({"best", "random"})],
     "max_features": [
         Interval(Integral, 1, None, closed="left"),
@@ -755,7 +755,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         Gram matrix, or a :class:`~okbook.core.Kernel`. With "precomputed" or
         "diffusion", ``y`` is the Gram matrix of the training outputs, or the adjacency
         of the graph whose nodes they are.
-    kernel_params : dict, optional
+    output_kernel_params : dict, optional
         Parameters of the output kernel.
     splitter : {"best", "random"}, default="best"
         Whether to try every threshold of a feature, or one drawn between its smallest
@@ -815,7 +815,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
     >>> import numpy as np
     >>> from okbook.trees import OutputKernelTree
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> tree = OutputKernelTree("rbf", kernel_params={"sigma": 1.0})
+    >>> tree = OutputKernelTree("rbf", output_kernel_params={"sigma": 1.0})
     >>> tree = tree.fit(X, np.array([0.0, 0.1, 5.0, 5.1]))
     >>> tree.predict([[0.2], [2.7]])
     array([0. , 5.1])
@@ -826,7 +826,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
     def __init__(
         self,
         output_kernel="linear",
-        kernel_params=None,
+        output_kernel_params=None,
         splitter="best",
         max_features=None,
         max_depth=None,
@@ -838,7 +838,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         random_state=None,
     ):
         self.output_kernel = output_kernel
-        self.kernel_params = kernel_params
+        self.output_kernel_params = output_kernel_params
         self.splitter = splitter
         self.max_features = max_features
         self.max_depth = max_depth
