@@ -417,3 +417,11 @@ def test_workflows_have_time():
     for path in (fingerprint.ROOT / ".github" / "workflows").glob("*.yml"):
         for job in yaml.safe_load(path.read_text())["jobs"].values():
             assert job["timeout-minutes"] >= 4 * 60, path.name
+
+
+def test_threads_do_not_wait_for_one_another(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    found = [execute.workers({"OMP_NUM_THREADS": n}) for n in ("", "1", "2", "8")]
+    assert found == [2, 2, 1, 1]
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert execute.workers({}) == 4

@@ -112,8 +112,7 @@ def run_tests(environment, target, chosen):
         f"--junitxml={report}",
     ]
     command += [
-        "--numprocesses=logical",
-        "--maxprocesses=4",
+        f"--numprocesses={execute.workers(environment)}",
         "--dist=worksteal",
         *chosen,
     ]

@@ -32,6 +32,14 @@ WITHOUT_DATA = {
 }
 
 
+def workers(environment):
+    """How many processes fill the processors, four at most, when each of them computes
+    with as many threads as its environment says: threads that wait for a processor
+    spin, and take many times as long."""
+    threads = int(environment.get("OMP_NUM_THREADS") or 1)
+    return max(1, min(os.cpu_count() or 1, 4) // threads)
+
+
 def execute(path, notebook, timeout, allow_errors=False):
     """The notebook with its outputs and the seconds that it took, or None if it
     failed; each cell has its own times."""
@@ -64,7 +72,7 @@ def prepared():
 def several(notebooks, timeout, allow_errors=False):
     """Execute notebooks, one a processor but four at most: path, notebook and
     seconds of each as it ends."""
-    with ProcessPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
+    with ProcessPoolExecutor(workers(os.environ)) as pool:
         jobs = {
             pool.submit(execute, path, nb, timeout, allow_errors): path
             for path, nb in notebooks.items()
