@@ -673,15 +673,20 @@ class OutputKernelMixin:
     >>> from okbook.core import OutputKernelMixin
     >>> class KernelRegression(OutputKernelMixin, BaseEstimator):
     ...     def __init__(
-    ...         self, output_kernel="linear", output_kernel_params=None, candidates="train"
+    ...         self,
+    ...         output_kernel="linear",
+    ...         output_kernel_params=None,
+    ...         candidates="train",
     ...     ):
     ...         self.output_kernel = output_kernel
     ...         self.output_kernel_params = output_kernel_params
     ...         self.candidates = candidates
+    ...
     ...     def fit(self, X, y):
     ...         self.X_ = validate_data(self, X)
     ...         self._fit_outputs(y, n_samples=len(self.X_))
     ...         return self
+    ...
     ...     def weights(self, X):
     ...         X = validate_data(self, X, reset=False)
     ...         return softmax(-euclidean_distances(X, self.X_, squared=True), axis=1)
@@ -1101,10 +1106,15 @@ class InputKernelMixin:
     >>> from okbook.core import InputKernelMixin
     >>> class Interpolation(InputKernelMixin, BaseEstimator):
     ...     def __init__(self, input_kernel="rbf", input_kernel_params=None):
-    ...         self.input_kernel, self.input_kernel_params = input_kernel, input_kernel_params
+    ...         self.input_kernel, self.input_kernel_params = (
+    ...             input_kernel,
+    ...             input_kernel_params,
+    ...         )
+    ...
     ...     def fit(self, X, y):
     ...         self.dual_ = np.linalg.solve(self._fit_inputs(X), y)
     ...         return self
+    ...
     ...     def predict(self, X):
     ...         return self._cross_gram(X) @ self.dual_
     >>> X = np.array([[0.0], [1.0]])

@@ -506,7 +506,11 @@ def contradicted(K, y, n_trees):
     --------
     >>> import numpy as np
     >>> from okbook.labs.forest_uci import contradicted
-    >>> contradicted(np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 2.0]]), np.array([0, 1, 1]), n_trees=2)
+    >>> contradicted(
+    ...     np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 2.0]]),
+    ...     np.array([0, 1, 1]),
+    ...     n_trees=2,
+    ... )
     2
     """
     return int(((K > n_trees - 0.5) & (y[:, None] != y)).any(axis=1).sum())

@@ -178,7 +178,10 @@ def toy_network(n_pathways=20, n_steps=8, random_state=0):
     --------
     >>> from okbook.labs.ok3_enzyme_network import toy_network
     >>> network = toy_network()
-    >>> network.adjacency.shape, {name: values.shape[1] for name, values in network.inputs.items()}
+    >>> (
+    ...     network.adjacency.shape,
+    ...     {name: values.shape[1] for name, values in network.inputs.items()},
+    ... )
     ((180, 180), {'expression': 20, 'localisation': 6, 'phylogenetic': 24})
     """
     rng = check_random_state(random_state)
@@ -267,7 +270,9 @@ def hidden_pairs(rows, train, test, kind="any"):
     --------
     >>> import numpy as np
     >>> from okbook.labs.ok3_enzyme_network import hidden_pairs
-    >>> hidden_pairs(np.array([[0, 1, 2], [1, 0, 3]]), train=np.array([2]), test=np.array([0, 1]))
+    >>> hidden_pairs(
+    ...     np.array([[0, 1, 2], [1, 0, 3]]), train=np.array([2]), test=np.array([0, 1])
+    ... )
     array([2, 3, 1])
     """
     one, both = rows[:, train].ravel(), rows[:, test][np.triu_indices(len(test), 1)]

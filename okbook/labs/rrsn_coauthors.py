@@ -282,7 +282,10 @@ def draw_labelled(n_nodes, rate, draw):
     Examples
     --------
     >>> from okbook.labs.rrsn_coauthors import draw_labelled
-    >>> len(draw_labelled(1458, "5", 0)), set(draw_labelled(1458, "5", 0)) <= set(draw_labelled(1458, "20", 0))
+    >>> (
+    ...     len(draw_labelled(1458, "5", 0)),
+    ...     set(draw_labelled(1458, "5", 0)) <= set(draw_labelled(1458, "20", 0)),
+    ... )
     (73, True)
     """
     return labelled_draws(n_nodes, int(rate) / 100, 1, random_state=draw)[0][0]
@@ -747,7 +750,9 @@ def node_bootstrap(truth, scores, ends, resamples):
     >>> from okbook.labs.rrsn_coauthors import node_bootstrap
     >>> truth, scores = np.array([True, False, True]), np.array([3.0, 2.0, 1.0])
     >>> ends = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> node_bootstrap(truth, scores, ends, [np.ones(3), np.array([1.0, 2.0, 0.0])]).round(4)
+    >>> node_bootstrap(
+    ...     truth, scores, ends, [np.ones(3), np.array([1.0, 2.0, 0.0])]
+    ... ).round(4)
     array([0.8333, 1.    ])
     """
     order = np.argsort(-scores, kind="stable")

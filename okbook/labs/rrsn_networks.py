@@ -565,7 +565,10 @@ def draw_labelled(rate, draw):
     Examples
     --------
     >>> from okbook.labs.rrsn_networks import draw_labelled
-    >>> len(draw_labelled("5", 0)), set(draw_labelled("5", 0)) <= set(draw_labelled("10", 0))
+    >>> (
+    ...     len(draw_labelled("5", 0)),
+    ...     set(draw_labelled("5", 0)) <= set(draw_labelled("10", 0)),
+    ... )
     (35, True)
     """
     return labelled_draws(N_NODES, int(rate) / 100, 1, random_state=draw)[0][0]

@@ -740,7 +740,9 @@ def compare_ranks(errors):
     Examples
     --------
     >>> from okbook.labs.votes_noise import compare_ranks
-    >>> found = compare_ranks([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.1, 0.3, 0.2], [0.2, 0.25, 0.3]])
+    >>> found = compare_ranks(
+    ...     [[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.1, 0.3, 0.2], [0.2, 0.25, 0.3]]
+    ... )
     >>> found["ranks"].tolist()
     [1.0, 2.25, 2.75]
     """
