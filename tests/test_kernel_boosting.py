@@ -367,7 +367,7 @@ def test_memory_is_that_of_the_trees():
         ({"validation_fraction": 0}, r"'validation_fraction' .* \(0.0, 1.0\)"),
         ({"max_depth": 0}, r"'max_depth' .* \[1, inf\).* Got 0"),
         ({"splitter": "worst"}, "'splitter' .* Got 'worst'"),
-        ({"candidates": "all"}, "candidates must be 'support', 'train' or a sequence"),
+        ({"candidates": "all"}, "'candidates' parameter .* Got 'all'"),
     ],
 )
 def test_bad_parameters(params, message):

@@ -25,8 +25,7 @@ from sklearn.tree import (
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook import core
-from okbook.core import GramKernel, LinearKernel, RBFKernel, diffusion_gram
+from okbook.core import GramKernel, LinearKernel, RBFKernel, diffusion_gram, kernels
 from okbook.trees import (
     OutputKernelBagging,
     OutputKernelExtraTrees,
@@ -769,8 +768,8 @@ def test_an_exact_factor_is_proof_enough(cls, monkeypatch):
     X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 3))
     expected = few(cls, random_state=0).fit(X, Y)
     monkeypatch.setattr(
-        core,
-        "_cholesky_runs",
+        kernels,
+        "_cholesky_succeeds",
         lambda K, shift: pytest.fail("the matrix was factorised again"),
     )
     given = few(cls, "precomputed", random_state=0).fit(X, Y @ Y.T)
@@ -835,7 +834,7 @@ def test_constant_inputs_and_outputs(cls):
         ({"output_kernel_params": 3}, "'output_kernel_params' .* Got 3"),
         (
             {"candidates": "leaf"},
-            "candidates must be 'support', 'train' or a sequence of outputs",
+            "'candidates' parameter .* Got 'leaf'",
         ),
     ],
 )

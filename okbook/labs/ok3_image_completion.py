@@ -307,7 +307,7 @@ def output_options(task):
     --------
     >>> from okbook.labs.ok3_image_completion import digits_completion, output_options
     >>> sorted(output_options(digits_completion()))
-    ['output_kernel_params', 'output_kernel']
+    ['output_kernel', 'output_kernel_params']
     """
     return {"output_kernel": "rbf", "output_kernel_params": {"sigma": task.sigma}}
 
