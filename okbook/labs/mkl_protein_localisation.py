@@ -393,7 +393,7 @@ def solve(problem, regularizer, solver, lams, trial, tol=1e-4, max_iter=20_000):
     """
     term = make_regularizer(regularizer, problem.correlations_)
     if solver == "certified":
-        least = lam_max(problem, term)  # from there on no kernel is worth its price
+        least = lam_max(problem, term)  # from there on no kernel reaches its threshold
         path = iter(
             mkl_path(problem, term, [lam for lam in lams if lam < least], tol=tol)
         )
