@@ -145,120 +145,114 @@ def _data_check(args):
     return failed
 
 
+# The options of the commands: by name, what `add_argument` is told.
+_ID = {"id": {"help": "such as ok3-table1"}}
+_FOLDER = {
+    "--folder": {
+        "help": "where its files are (default: tables/<id>, here or in a folder above)"
+    }
+}
+_JOBS = {
+    "--n-jobs": {
+        "type": int,
+        "default": 1,
+        "help": "number of processes, -1 for all (default: 1)",
+    }
+}
+_RUN = {
+    "--only": {
+        "metavar": "PATTERN",
+        "help": "only cells like 'OK3*, 200, *' (--fresh drops only these)",
+    },
+    "--backend": {
+        "choices": ["loky", "threading", "dask"],
+        "help": "how joblib runs the cells",
+    },
+    "--scheduler": {
+        "metavar": "ADDR",
+        "help": "address of a Dask scheduler, such as tcp://10.0.0.1:8786",
+    },
+    "--fresh": {"action": "store_true", "help": "drop the stored cells first"},
+    "--force": {
+        "action": "store_true",
+        "help": "add to stored cells of other code, data or seed",
+    },
+    "--quiet": {
+        "action": "store_true",
+        "help": "no progress bar, no table at the end",
+    },
+}
+_WHICH = {
+    "ids": {
+        "nargs": "*",
+        "metavar": "id",
+        "default": [],
+        "help": "such as ok3-table1",
+    },
+    "--all": {"action": "store_true", "help": "every table that is stored"},
+}
+_STAMP = {
+    "--sample": {
+        "type": int,
+        "default": 0,
+        "metavar": "N",
+        "help": "compute N random cells besides the slice",
+    },
+    "--seed": {
+        "type": int,
+        "default": 0,
+        "help": "of the random cells (default: 0)",
+    },
+    "--paper": {
+        "action": "store_true",
+        "help": "accept a paper.csv that has changed",
+    },
+    "--quiet": {"action": "store_true", "help": "no progress bar"},
+    "--only": {
+        "metavar": "PATTERN",
+        "help": "compute cells like 'OK3*, 200, *' besides the slice",
+    },
+}
+_DATA = {
+    "names": {"nargs": "*", "metavar": "name", "help": "default: all"},
+    "--download": {"action": "store_true", "help": "download what is missing"},
+}
+
+
+def _add(group, name, do, help, options=()):
+    "Add a command, which carries its function as `do`."
+    command = group.add_parser(name, help=help, description=help)
+    command.set_defaults(do=do)
+    for option, told in dict(options).items():
+        command.add_argument(option, **told)
+    return command
+
+
 def _parser():
-    "All commands and their options; each command carries its function as `do`."
+    "All commands and their options."
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
     groups = parser.add_subparsers(required=True, metavar="{tables,data}")
-
-    def command(group, name, do, help):
-        sub = group.add_parser(name, help=help, description=help)
-        sub.set_defaults(do=do)
-        return sub
-
-    tables = groups.add_parser(
-        "tables", help="the tables of the sources, recomputed"
-    ).add_subparsers(required=True)
-    command(
-        tables,
-        "list",
-        _tables_list,
-        "the tables, and how many of their cells are stored",
-    )
-    run = command(
-        tables,
-        "run",
-        _tables_run,
-        "compute the missing cells; go on after an interruption",
-    )
-    show = command(
-        tables, "show", _tables_show, "the paper's values, ours, their difference"
-    )
-    check = command(
-        tables,
-        "check",
-        _tables_check,
-        "compute a few stored cells again, and compare the code",
-    )
-    for sub in (run, show, check):
-        sub.add_argument("id", help="such as ok3-table1")
-        sub.add_argument(
-            "--folder",
-            help="where its files are (default: tables/<id>, here or in a folder "
-            "above)",
-        )
-    stamp = command(
-        tables,
-        "stamp",
-        _tables_stamp,
-        "record that the code has changed and the cells have not",
-    )
+    group = groups.add_parser("tables", help="the tables of the sources, recomputed")
+    tables = group.add_subparsers(required=True)
+    told = "the tables, and how many of their cells are stored"
+    _add(tables, "list", _tables_list, told)
+    told = "compute the missing cells; go on after an interruption"
+    _add(tables, "run", _tables_run, told, _ID | _FOLDER | _JOBS | _RUN)
+    told = "the paper's values, ours, their difference"
+    _add(tables, "show", _tables_show, told, _ID | _FOLDER)
+    told = "compute a few stored cells again, and compare the code"
+    _add(tables, "check", _tables_check, told, _ID | _FOLDER)
+    told = "record that the code has changed and the cells have not"
+    stamp = _add(tables, "stamp", _tables_stamp, told, _STAMP | _JOBS)
     which = stamp.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "ids", nargs="*", metavar="id", default=[], help="such as ok3-table1"
-    )
-    which.add_argument("--all", action="store_true", help="every table that is stored")
-    stamp.add_argument(
-        "--sample",
-        type=int,
-        default=0,
-        metavar="N",
-        help="compute N random cells besides the slice",
-    )
-    stamp.add_argument(
-        "--seed", type=int, default=0, help="of the random cells (default: 0)"
-    )
-    stamp.add_argument(
-        "--paper", action="store_true", help="accept a paper.csv that has changed"
-    )
-    stamp.add_argument("--quiet", action="store_true", help="no progress bar")
-    for sub in (run, stamp):
-        sub.add_argument(
-            "--n-jobs",
-            type=int,
-            default=1,
-            help="number of processes, -1 for all (default: 1)",
-        )
-    run.add_argument(
-        "--only",
-        metavar="PATTERN",
-        help="only cells like 'OK3*, 200, *' (--fresh drops only these)",
-    )
-    stamp.add_argument(
-        "--only",
-        metavar="PATTERN",
-        help="compute cells like 'OK3*, 200, *' besides the slice",
-    )
-    run.add_argument(
-        "--backend",
-        choices=["loky", "threading", "dask"],
-        help="how joblib runs the cells",
-    )
-    run.add_argument(
-        "--scheduler",
-        metavar="ADDR",
-        help="address of a Dask scheduler, such as tcp://10.0.0.1:8786",
-    )
-    run.add_argument("--fresh", action="store_true", help="drop the stored cells first")
-    run.add_argument(
-        "--force",
-        action="store_true",
-        help="add to stored cells of other code, data or seed",
-    )
-    run.add_argument(
-        "--quiet", action="store_true", help="no progress bar, no table at the end"
-    )
+    for option, told in _WHICH.items():
+        which.add_argument(option, **told)
 
     data = groups.add_parser("data", help="the datasets").add_subparsers(required=True)
-    command(
-        data, "list", _data_list, "the datasets, and which of them are on this machine"
-    )
-    check = command(
-        data, "check", _data_check, "read datasets and check them against the registry"
-    )
-    check.add_argument("names", nargs="*", metavar="name", help="default: all")
-    check.add_argument(
-        "--download", action="store_true", help="download what is missing"
-    )
+    told = "the datasets, and which of them are on this machine"
+    _add(data, "list", _data_list, told)
+    told = "read datasets and check them against the registry"
+    _add(data, "check", _data_check, told, _DATA)
     return parser
 
 
