@@ -228,9 +228,9 @@ class _Program:
         self._packages, self._read, self._sources, self.live = packages, read, {}, {}
 
     def ours(self, module):
-        whole, *inside = module.split(".")
-        tables = whole == "okbook" and inside[:1] == ["tables"]  # computes no value
-        return whole in self._packages and not tables
+        if f"{module}.".startswith("okbook.tables."):  # computes no value
+            return False
+        return module.partition(".")[0] in self._packages
 
     def source(self, module):
         if module not in self._sources:
