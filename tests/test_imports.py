@@ -185,6 +185,8 @@ def test_no_underscore_on_a_page():
         ("51_noise", "51_noise_1_protocol", True),
         ("91_tables", "90_datasets", True),
         ("91_tables", "01_trees", False),
+        ("91_tables_2_runs", "91_tables_1_code", True),
+        ("91_tables_1_code", "91_tables_2_runs", False),
     ],
 )
 def test_the_rule_itself(importer, target, allowed):

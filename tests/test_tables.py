@@ -110,7 +110,7 @@ def test_dask_cluster(tmp_path, expected, dask_scheduler):
 
 def test_dask_worker_with_other_code(tmp_path, dask_scheduler, monkeypatch):
     monkeypatch.setattr(
-        tables, "_fingerprint", lambda program, value: "0" * 16
+        tables.code, "_fingerprint", lambda program, value: "0" * 16
     )  # in this process only
     with pytest.raises(
         tables.TableMixed,
@@ -147,14 +147,14 @@ def test_torn_at_any_byte(tmp_path, expected, monkeypatch):
         os, "fsync", lambda fd: None
     )  # slow, and power does not fail here
     ours, record, states = tmp_path / "ours.csv", tmp_path / "run.json", []
-    replace_file = tables._replace
+    replace_file = tables.cells._replace
 
     def note(path, content):
         replace_file(path, content)
         if path == record:
             states.append(content)
 
-    monkeypatch.setattr(tables, "_replace", note)
+    monkeypatch.setattr(tables.cells, "_replace", note)
     run(THREE, tmp_path, progress=False)
     whole = ours.read_bytes()
     ends = [i + 1 for i, byte in enumerate(whole) if byte == ord("\n")]
@@ -199,11 +199,7 @@ def dies(table, folder, step):
             return wrapper
 
         try:
-            os.fsync, os.replace, tables.os.ftruncate = (
-                mortal(lambda fd: None),
-                mortal(os.replace),
-                os.ftruncate,
-            )
+            os.fsync, os.replace = mortal(lambda fd: None), mortal(os.replace)
             run(table, folder, progress=False)
         finally:
             os._exit(0)
@@ -312,12 +308,12 @@ def test_a_function_is_given_the_values_that_it_names():
         "width": 5.0,
         "depth": 7.0,
     }
-    found = {key: tables._compute(table, key)[1] for key in table.keys()}
+    found = {key: tables.compute_cell(table, key)[1] for key in table.keys()}
     assert found["low", "narrow", 0] == 15.0 and found["high", "deep", 1] == 70.0
     assert list(found) == Table("toy-volume", [*rows], [*columns], 2, volume).keys()
     narrow = Table("toy-volume", rows, {"narrow": {}}, 1, volume)
     with pytest.raises(tables.CellError, match="missing 1 required .* 'width'"):
-        tables._compute(narrow, narrow.keys()[0])
+        tables.compute_cell(narrow, narrow.keys()[0])
 
 
 @pytest.mark.parametrize("name", ["height", "seed", "repeat"])
@@ -416,7 +412,7 @@ def test_some_cells_are_computed_afresh(tmp_path, expected):
 def test_dropped_cells_stay_dropped_after_a_kill(tmp_path, expected, monkeypatch):
     run(TOY, tmp_path, progress=False)
     monkeypatch.setattr(
-        tables, "_recording", None
+        tables.runs, "recording", None
     )  # it is killed when it begins to compute
     with pytest.raises(TypeError):
         run(TOY, tmp_path, progress=False, keys=TOY.keys()[3:5], fresh=True)
@@ -514,10 +510,10 @@ MODULES = {"lab": LAB, "method": METHOD, "tools": TOOLS}
 
 
 def fingerprint_of(modules):
-    program = tables._Program(
+    program = tables.code._Program(
         modules.keys(), lambda name: (modules[name], "") if name in modules else None
     )
-    return tables._fingerprint(program, tables._Place("lab", "compute"))
+    return tables.code._fingerprint(program, tables.code._Place("lab", "compute"))
 
 
 def changed(module, old, new):
@@ -718,12 +714,23 @@ def test_code_fingerprint_of_partials_and_closures():
 
 def test_code_fingerprint_follows_imports_of_the_package():
     "Here statically; the tables of the book are tried below."
-    visited = tables._Walk(
-        tables._Program({"okbook"}, tables._read_module), {"gram", "__call__"}, set()
+    visited = tables.code._Walk(
+        tables.code._Program({"okbook"}, tables.code._read_module),
+        {"gram", "__call__"},
+        set(),
     )
-    visited.run(tables._Place("okbook.datasets", "check"))
+    visited.run(tables.code._Place("okbook.datasets", "check"))
     names = {place.name for place in visited.numbers}
     assert {"check", "REGISTRY", "fingerprint"} <= names and "load_uci" not in names
+
+
+def test_code_fingerprint_leaves_out_what_stores_tables():
+    "All of the package, which may be cut in another way, and nothing beside it."
+    program = tables.code._Program({"okbook"}, tables.code._read_module)
+    modules = ["okbook.tables", "okbook.tables.cells", "okbook.tables.code"]
+    assert not any(program.ours(module) for module in modules)
+    assert program.ours("okbook") and program.ours("okbook.tablespoon")
+    assert not program.ours("okbooks")
 
 
 def test_provenance_has_no_names_of_this_place(tmp_path):
@@ -838,7 +845,7 @@ def test_any_changed_byte_is_refused(stored, name):
         changed = other_byte(rng, byte)
         path.write_bytes(whole[:place] + bytes([changed]) + whole[place + 1 :])
         with pytest.raises(tables.TableDamaged) as error:
-            tables._stored(TOY, stored)
+            tables.read_table(TOY, stored)
         assert str(path) in str(error.value)
         found += f"line {line}:" in str(error.value)
         if name != "run.json" and ord("\n") not in (byte, changed):
@@ -863,7 +870,7 @@ def test_truncated_anywhere(stored, name):
     for cut in {*range(0, len(whole), 3), len(whole) - 1}:
         path.write_bytes(whole[:cut])
         with pytest.raises(tables.TableDamaged, match=name):
-            tables._stored(TOY, stored)
+            tables.read_table(TOY, stored)
     path.unlink()
     with pytest.raises(tables.TableDamaged):
         tables.show(TOY, stored)
@@ -1012,9 +1019,7 @@ def test_damaged_record_is_named(stored, content):
 @pytest.mark.parametrize("old", [False, True], ids=["record", "old record"])
 def test_record_with_an_entry_that_is_missing_or_of_another_type(stored, old):
     "Whoever writes the right digest around it: no entry is taken for granted."
-    tables._replace(
-        stored / "run.json", tables._pack(tables.read_run(stored) | {"stamps": [STAMP]})
-    )
+    tables.write_record(stored, tables.read_run(stored) | {"stamps": [STAMP]})
     record = unstamped(stored) if old else tables.read_run(stored)
 
     def variants(value):
@@ -1045,7 +1050,7 @@ def test_record_with_an_entry_that_is_missing_or_of_another_type(stored, old):
         content = (
             json.dumps(variant).encode()
             if old or not isinstance(variant, dict)
-            else tables._pack(variant)
+            else tables.cells._pack(variant)
         )
         (stored / "run.json").write_bytes(content)
         with pytest.raises(tables.TableDamaged, match="run.json"):
@@ -1300,7 +1305,7 @@ def test_changed_digits_in_stored_tables(tmp_path):
     rng, files = random.Random(0), []
     for path in sorted((ROOT / "tables").glob("*/*.*")):
         if path.suffix in (".csv", ".json") and (path.parent / "ours.csv").exists():
-            tables._stored(
+            tables.read_table(
                 tables.find(path.parent.name), path.parent
             )  # is as it should be
             files.append(path)
@@ -1315,7 +1320,7 @@ def test_changed_digits_in_stored_tables(tmp_path):
         )
         (folder / path.name).write_bytes(damaged)
         with pytest.raises(tables.TableDamaged, match=path.name) as error:
-            tables._stored(tables.find(path.parent.name), folder)
+            tables.read_table(tables.find(path.parent.name), folder)
         if path.suffix == ".csv":
             assert f"line {whole[:place].count(10) + 1}:" in str(error.value)
         shutil.rmtree(folder)
@@ -1328,12 +1333,14 @@ def fingerprints(change=lambda module, text: text, names=STORED):
     "Those of stored tables, if the modules of the package had other texts."
 
     def read(module):
-        found = tables._read_module(module)
+        found = tables.code._read_module(module)
         return found and (change(module, found[0]), found[1])
 
-    program = tables._Program({"okbook"}, read)
+    program = tables.code._Program({"okbook"}, read)
     return {
-        name: tables._fingerprint(program, tables._computed_by(tables.find(name)))
+        name: tables.code._fingerprint(
+            program, tables.code._computed_by(tables.find(name))
+        )
         for name in names
     }
 
