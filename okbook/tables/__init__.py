@@ -26,7 +26,9 @@ from .cells import (
     table_folder,
     write_record,
 )
-from .code import code_fingerprint
+from .code import (
+    code_fingerprint,
+)
 from .runs import (
     SliceMismatch,
     TableMixed,
