@@ -420,11 +420,8 @@ class _Walk:
 
     def value(self, value):
         "A live object: what it is, and the code behind it."
-        value = (
-            inspect.unwrap(getattr(value, "py_func", value))
-            if callable(value)
-            else value
-        )
+        if callable(value):
+            value = inspect.unwrap(getattr(value, "py_func", value))
         if isinstance(value, _Place):
             self._refer(value)
         elif isinstance(value, types.ModuleType):

@@ -143,6 +143,28 @@ def _cluster(table, scheduler):
         yield client
 
 # %% ../../nbs/91_tables_2_runs.ipynb #a545d80b
+def _missing(table, folder, wanted, identity, force):
+    """The stored cells, the wanted ones that are not among them, and whether the
+    record is open."""
+    record, stored = read_table(table, folder)
+    if stored and not force:
+        _refuse_mixture(folder, record, identity)
+    missing = [key for key in wanted if key not in stored]
+    return stored, missing, record is not None and record["open"]
+
+
+def _results(parallel, table, keys, progress, n_before=0):
+    "Key, value and seconds of cells, as they are computed, with a progress bar."
+    return tqdm(
+        parallel(joblib.delayed(compute_cell)(table, key) for key in keys),
+        desc=table.id,
+        unit="cell",
+        initial=n_before,
+        total=n_before + len(keys),
+        disable=not progress,
+    )
+
+
 def run(
     table,
     folder=None,
@@ -213,39 +235,20 @@ def run(
     identity = _identity(table)
     wanted = table.check_keys(table.keys() if keys is None else keys)
 
-    def look():
-        record, cells = read_table(table, folder)
-        if cells and not force:
-            _refuse_mixture(folder, record, identity)
-        return (
-            cells,
-            [key for key in wanted if key not in cells],
-            record is not None and record["open"],
-        )
-
     if not fresh:
-        stored, todo, is_open = look()
+        stored, todo, is_open = _missing(table, folder, wanted, identity, force)
         if not (todo or is_open):
             return stored
     with lock_folder(folder):
         if fresh:
             drop_cells(folder, table, None if keys is None else wanted)
-        stored, todo, is_open = look()
+        stored, todo, is_open = _missing(table, folder, wanted, identity, force)
         if todo:
             entry = identity | {"n_jobs": n_jobs, "backend": backend}
             workers = _workers(table, n_jobs, backend, scheduler)
             with workers as parallel, recording(folder, table, entry) as store:
-                results = parallel(
-                    joblib.delayed(compute_cell)(table, key) for key in todo
-                )
-                bar = dict(
-                    desc=table.id,
-                    unit="cell",
-                    initial=len(stored),
-                    total=len(stored) + len(todo),
-                )
-                for key, value, seconds in tqdm(results, **bar, disable=not progress):
-                    store(key, value, seconds)
+                for result in _results(parallel, table, todo, progress, len(stored)):
+                    store(*result)
         if todo or (stored and is_open):
             sort_cells(folder, table)
         return read_cells(folder)
@@ -473,11 +476,8 @@ def _compute_again(table, folder, stored, keys, n_jobs=1, progress=False):
                 f"{folder}"
             )
     with _workers(table, n_jobs, None, None) as parallel:
-        results = parallel(joblib.delayed(compute_cell)(table, key) for key in keys)
-        bar = tqdm(
-            results, desc=table.id, unit="cell", total=len(keys), disable=not progress
-        )
-        again = {key: value for key, value, _ in bar}
+        results = _results(parallel, table, keys, progress)
+        again = {key: value for key, value, _ in results}
     pairs = {key: (stored[key][0], again[key]) for key in keys}
     wrong = [
         f"({key}): stored {was!r}, now {now!r}"
