@@ -672,12 +672,8 @@ class OutputKernelMixin:
     >>> from sklearn.utils.validation import validate_data
     >>> from okbook.core import OutputKernelMixin
     >>> class KernelRegression(OutputKernelMixin, BaseEstimator):
-    ...     def __init__(
-    ...         self,
-    ...         output_kernel="linear",
-    ...         output_kernel_params=None,
-    ...         candidates="train",
-    ...     ):
+    ...     def __init__(self, output_kernel="linear", output_kernel_params=None,
+    ...                  candidates="train"):
     ...         self.output_kernel = output_kernel
     ...         self.output_kernel_params = output_kernel_params
     ...         self.candidates = candidates
