@@ -193,10 +193,7 @@ def fold_pairs(train, test, kind):
     Examples
     --------
     >>> from okbook.labs.rrsn_protein_interactions import fold_pairs
-    >>> (
-    ...     fold_pairs([0, 1], [2, 3], "one").tolist(),
-    ...     fold_pairs([0, 1], [2, 3], "both").tolist(),
-    ... )
+    >>> [fold_pairs([0, 1], [2, 3], kind).tolist() for kind in ("one", "both")]
     ([[2, 0], [2, 1], [3, 0], [3, 1]], [[2, 3]])
     """
     train, test = np.asarray(train), np.asarray(test)
@@ -307,9 +304,7 @@ class PopularityLinks(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from okbook.labs.rrsn_protein_interactions import PopularityLinks
-    >>> model = PopularityLinks().fit(
-    ...     np.zeros((3, 3)), np.array([[0, 1], [1, 0]]), [0, 1]
-    ... )
+    >>> model = PopularityLinks().fit(np.zeros((3, 3)), 1 - np.eye(2), [0, 1])
     >>> model.score_pairs()[2]
     array([1., 1., 0.])
     """
@@ -555,12 +550,8 @@ def hit_rate(truth, scores, held, n_top=N_TOP):
     --------
     >>> import numpy as np
     >>> from okbook.labs.rrsn_protein_interactions import hit_rate
-    >>> hit_rate(
-    ...     np.array([1, 0, 0, 0]),
-    ...     np.array([9, 7, 8, 1]),
-    ...     np.array([0, 1, 0, 1]),
-    ...     n_top=2,
-    ... )
+    >>> truth, scores, one = [1, 0, 0, 0], [9, 7, 8, 1], [0, 1, 0, 1]
+    >>> hit_rate(np.array(truth), np.array(scores), np.array(one), n_top=2)
     0.5
     """
     new = truth == 0
@@ -1052,12 +1043,8 @@ def resampled_areas(truth, scores, n_test, n_resamples=200, seed=0):
     --------
     >>> import numpy as np
     >>> from okbook.labs.rrsn_protein_interactions import resampled_areas
-    >>> resampled_areas(
-    ...     np.array([1, 0, 1, 0]),
-    ...     np.array([4.0, 3.0, 2.0, 1.0]),
-    ...     n_test=2,
-    ...     n_resamples=3,
-    ... ).round(3)
+    >>> truth, scores = np.array([1, 0, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0])
+    >>> resampled_areas(truth, scores, n_test=2, n_resamples=3).round(3)
     array([1.   , 0.833, 1.   ])
     """
     n_train = len(truth) // n_test

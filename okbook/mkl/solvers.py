@@ -18,12 +18,7 @@ from joblib import effective_n_jobs
 from numba import njit
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import (
-    Bunch,
-    check_array,
-    check_random_state,
-    check_scalar,
-)
+from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import threadpool_limits
 
