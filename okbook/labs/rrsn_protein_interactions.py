@@ -194,7 +194,7 @@ def fold_pairs(train, test, kind):
     --------
     >>> from okbook.labs.rrsn_protein_interactions import fold_pairs
     >>> [fold_pairs([0, 1], [2, 3], kind).tolist() for kind in ("one", "both")]
-    ([[2, 0], [2, 1], [3, 0], [3, 1]], [[2, 3]])
+    [[[2, 0], [2, 1], [3, 0], [3, 1]], [[2, 3]]]
     """
     train, test = np.asarray(train), np.asarray(test)
     if kind == "both":
