@@ -58,6 +58,13 @@ def test_what_may_differ(tag):
     )
 
 
+def test_prints_are_one_text_wherever_the_kernel_flushes():
+    names = ("stdout", "stderr", "stdout")
+    parts = zip(names, ("one\n", "slow", "two\n"))
+    outputs = [new.new_output("stream", name=name, text=text) for name, text in parts]
+    assert texts.said(new.new_code_cell("x", outputs=outputs)) == ["one\ntwo\n"]
+
+
 def test_every_textual_form_is_read():
     """Markdown, HTML without the bytes of its images, results without their address,
     errors; not the standard error."""

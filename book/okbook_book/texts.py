@@ -104,10 +104,15 @@ def _bound(nodes):
 def said(cell, timed=False):
     """The text that a code cell shows, piece by piece; the numbers of a timed one
     are left out."""
-    pieces = []
+    pieces, printing = [], False
     for output in cell.get("outputs", ()):
-        if output.output_type == "stream" and output.name == "stdout":
-            pieces.append(output.text)
+        if output.output_type == "stream":
+            # what is printed may come in several pieces, wherever the kernel flushes
+            if output.name == "stdout":
+                pieces.append(pieces.pop() + output.text if printing else output.text)
+                printing = True
+            continue
+        printing = False
         for kind, text in sorted(output.get("data", {}).items()):
             if kind.startswith("text/"):
                 pieces.append(text)
