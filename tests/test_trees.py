@@ -37,6 +37,7 @@ from okbook.trees import (
     resolve_max_features,
     resolve_min_samples,
     search_form,
+    split_score,
 )
 
 ENSEMBLES = [OutputKernelBagging, OutputKernelRandomForest, OutputKernelExtraTrees]
@@ -760,6 +761,22 @@ def test_a_factor_that_leaves_no_trace_does_not_hide_negative_eigenvalues(cls):
                     np.ix_(A.ravel().astype(int), B.ravel().astype(int))
                 ],
             ).fit(X, np.arange(100.0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_score_of_a_split_is_what_it_removes_of_the_variance(weighted):
+    "eq-ok3-3: weighted sums of squares about the means, in explicit features."
+    rng = np.random.default_rng(17)
+    Y, left = rng.normal(size=(40, 3)), rng.random(40) < 0.3
+    weight = rng.integers(1, 5, 40).astype(float) if weighted else np.ones(40)
+
+    def scatter(rows):
+        mean = np.average(Y[rows], axis=0, weights=weight[rows])
+        return weight[rows] @ ((Y[rows] - mean) ** 2).sum(axis=1)
+
+    removed = scatter(np.full(40, True)) - scatter(left) - scatter(~left)
+    score = split_score(Y @ Y.T, left, weight if weighted else None)
+    assert_allclose(score, removed / weight.sum(), rtol=1e-10)
 
 
 @pytest.mark.parametrize("cls", MODELS)
