@@ -4,6 +4,7 @@ message."""
 import copy
 import pickle
 import tracemalloc
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import LinearKernel, RBFKernel
 from okbook.rkhs import (
+    OutputKernelRidge,
     SemiSupervisedOutputKernelRidge,
     SemiSupervisedOutputKernelRidgeCV,
     SmoothedSpectrum,
@@ -27,6 +29,7 @@ from okbook.rkhs import (
     graph_smoothers,
     kernel_factor,
     kernel_graph,
+    kernel_remainder,
     knn_graph,
     search_penalties,
     smoothed_cv_losses,
@@ -91,6 +94,162 @@ def test_holdout_weights_are_those_of_a_fit_without_the_fold(n_splits):
         for (train, test), weights in zip(splits, held, strict=True):
             expected = spectrum.weights(labelled[train], lam, lam2, labelled[test])
             assert_allclose(weights, expected, atol=1e-10, strict=True)
+
+
+def solved_exactly(A, B):
+    "The solution of linear equations in decimal arithmetic: Gaussian elimination."
+    n, A = len(A), np.c_[A, B]
+    for j in range(n):
+        p = j + int(np.argmax(np.abs(A[j:, j])))
+        A[[j, p]] = A[[p, j]]
+        A[j] = A[j] / A[j, j]
+        others = np.arange(n) != j
+        A[others] = A[others] - A[others, j, None] * A[j]
+    return A[:, n:]
+
+
+def exact_weights(K, M, labelled, lam, lam2, K_cross):
+    "eq-rrsn-9 as it is printed, with sixty digits, of matrices as they are given."
+    with localcontext(prec=60):
+        K, M, k = (np.vectorize(Decimal, otypes=[object])(A) for A in (K, M, K_cross))
+        unit = np.eye(len(K), dtype=int).astype(object)
+        V = np.diag(np.isin(np.arange(len(K)), labelled).astype(int)).astype(object)
+        A = (V + 2 * Decimal(lam2) * M) @ K + Decimal(lam) * unit
+        return (k @ solved_exactly(A, unit[:, labelled])).astype(float)
+
+
+def ill_conditioned(rng):
+    """Nodes with clones and near clones, or few dimensions; a kernel from local to
+    nearly constant; points near the nodes and far away; penalties over many decades."""
+    n, p = int(rng.integers(2, 15)), int(rng.integers(1, 4))
+    X = rng.normal(size=(n, p))
+    near = X[rng.integers(n)] + 10.0 ** -rng.integers(1, 10) * rng.normal(size=p)
+    X_new = np.vstack([X[0], near, rng.normal(scale=4.0, size=(3, p))])
+    X[-1] = [X[0], near, X[-1]][rng.integers(3)]
+    kernel = [RBFKernel(sigma=10 ** rng.uniform(-1, 1.5)), LinearKernel()][
+        int(rng.random() < 0.2)
+    ]
+    K, K_new = kernel.gram(X), kernel.gram(X_new, X)
+    W = RBFKernel(sigma=10 ** rng.uniform(-1, 1)).gram(X)
+    np.fill_diagonal(W, 0.0)
+    labelled = rng.permutation(n)[: rng.integers(2, n + 1)]
+    lam = 10 ** rng.uniform(-10, 2) * max(K.diagonal().max(), 1e-3)
+    lam2 = 0.0 if rng.random() < 0.2 else 10 ** rng.uniform(-8, 4)
+    return K, W, labelled, lam, lam2, K_new, kernel.diag(X_new)
+
+
+def condition(K, M, lam, lam2):
+    "eq-semi-condition."
+    return 1 + np.linalg.norm(K, 2) * (1 + 2 * lam2 * np.linalg.norm(M, 2)) / lam
+
+
+@pytest.mark.filterwarnings("ignore:The graph has no edge")
+@pytest.mark.parametrize("seed", range(100))
+def test_weights_at_any_point_have_the_digits_that_the_condition_leaves(seed):
+    "eq-rrsn-9, eq-semi-condition, eq-semi-remainder, eq-semi-digits, thm-semi-digits."
+    K, W, labelled, lam, lam2, K_new, k_new = ill_conditioned(
+        np.random.default_rng(seed)
+    )
+    (M,) = graph_smoothers(W)
+    model = SemiSupervisedOutputKernelRidge("precomputed", lam=lam, lam2=lam2, graph=W)
+    model.fit(K, np.eye(len(labelled)), labelled)
+    queries, k_x = np.vstack([K, K_new]), np.r_[K.diagonal(), k_new]
+    expected = exact_weights(K, M, labelled, lam, lam2, queries)
+    bound = 10 * (1 + len(K)) * 2.0**-53 * condition(K, M, lam, lam2)
+    scale = np.linalg.norm(model.dual_coef_, 2) * np.sqrt(k_x)
+    assert np.linalg.norm(model.dual_coef_, 2) <= (1 + 1e-6 + bound) / np.sqrt(lam)
+    errors = np.linalg.norm(model.weights(queries) - expected, axis=1)
+    assert (errors <= bound * scale).all()
+    at_nodes = model.transduction_weights_ - expected[: len(K)]
+    assert (np.linalg.norm(at_nodes, axis=1) <= bound * scale[: len(K)]).all()
+    # relative to the weights themselves, as long as there are digits
+    if bound < 1e-8:
+        sizes = max(np.linalg.norm(expected, axis=1))
+        assert errors.max() <= 1e-9 * max(sizes, scale.max())
+
+
+@pytest.mark.filterwarnings("ignore:The graph has no edge")
+@pytest.mark.parametrize("seed", range(40))
+def test_without_smoothness_unseen_nodes_get_the_weights_of_ridge_regression(seed):
+    K, W, labelled, lam, _, K_new, k_new = ill_conditioned(np.random.default_rng(seed))
+    model = SemiSupervisedOutputKernelRidge("precomputed", lam=lam, lam2=0.0, graph=W)
+    model.fit(K, np.eye(len(labelled)), labelled)
+    ridge = OutputKernelRidge("precomputed", lam=lam)
+    ridge.fit(K[np.ix_(labelled, labelled)], np.eye(len(labelled)))
+    bound = 10 * (1 + len(K)) * 2.0**-53 * (1 + np.linalg.norm(K, 2) / lam)
+    scale = np.linalg.norm(model.dual_coef_, 2) * np.sqrt(k_new)
+    gap = model.weights(K_new) - ridge.weights(K_new[:, labelled])
+    assert (np.linalg.norm(gap, axis=1) <= bound * scale).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_holdout_weights_have_the_digits_that_the_condition_leaves(seed):
+    "eq-semi-holdout against eq-rrsn-9 in exact arithmetic."
+    rng = np.random.default_rng(seed)
+    K, W, labelled, lam, lam2, _, _ = ill_conditioned(rng)
+    (M,) = graph_smoothers(W)
+    spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
+    train, test = np.split(rng.permutation(len(labelled)), [len(labelled) // 2])
+    (found,) = spectrum.holdout_weights(labelled, lam, lam2, [(train, test)])
+    nodes = exact_weights(K, M, labelled[train], lam, lam2, K)
+    bound = 10 * (1 + len(K)) * 2.0**-53 * condition(K, M, lam, lam2)
+    error = np.linalg.norm(found - nodes[labelled[test]])
+    assert error <= bound * np.linalg.norm(nodes)
+
+
+@pytest.mark.parametrize("lam", [1e-2, 1e-8])
+def test_a_kernel_of_low_rank_needs_its_landmarks_only(lam):
+    "What is left of the kernel values is rounding, and counts as zero."
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(14, 3)), rng.normal(size=(9, 3))
+    labelled, lam2 = np.array([2, 5, 6, 11]), 0.1
+    model = SemiSupervisedOutputKernelRidge("linear", lam=lam, lam2=lam2, graph="knn")
+    model.fit(X, np.eye(4), labelled)
+    assert len(model.landmarks_) == 3 and len(model.others_) == 11
+    K_others = new @ X[model.others_].T
+    rows = extend_factor(model._landmark_factor, new @ X[model.landmarks_].T)
+    assert not kernel_remainder(rows, model._other_rows, K_others).any()
+    assert (kernel_remainder(rows, model._other_rows, K_others + 1e-9) > 0.9e-9).all()
+    M = next(graph_smoothers(knn_graph(X, 10).toarray()))
+    T = X[labelled].T @ X[labelled] + 2 * lam2 * X.T @ M @ X + lam * np.eye(3)
+    expected = new @ np.linalg.solve(T, X[labelled].T)
+    assert_allclose(model.weights(new), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_zero_kernel_predicts_zero():
+    model = SemiSupervisedOutputKernelRidge("precomputed", lam=0.5, graph=1 - np.eye(3))
+    model.fit(np.zeros((3, 3)), [1.0, 2.0], [0, 2])
+    assert model.dual_coef_.shape == (0, 2)
+    assert_allclose(model.predict(np.zeros((2, 3))), np.zeros(2), strict=True)
+    # kernel values that no kernel has: the equations are solved all the same
+    B = exact_weights(np.zeros((3, 3)), np.zeros((3, 3)), [0, 2], 0.5, 0.0, np.eye(3))
+    alone = model.set_params(lam2=0.0).fit(np.zeros((3, 3)), [1.0, 2.0], [0, 2])
+    assert_allclose(alone.weights(np.eye(3)), B, strict=True)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-8, 1.0, 1e8, 1e30])
+@pytest.mark.parametrize("inputs", [1e-30, 1.0, 1e30])
+def test_smoothers_of_any_size_are_taken_or_refused(size, inputs):
+    """What counts as rounding is measured by what was given: a Laplacian that the
+    constant factor of a kernel hides is no indefinite matrix."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 20):
+        W = rng.random((n, n)) * (1 - np.eye(n))
+        W = W + W.T
+        L = np.diag(W.sum(axis=1)) - W
+        basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+        for R in (np.ones((n, 1)), 1 / 3 * np.ones((n, 2)), basis, np.zeros((n, 0))):
+            for M in (L, np.zeros((n, n)), L @ L, sp.csr_array(L), lambda A: L @ A):
+                M = size * M if not callable(M) else lambda A: size * (L @ A)
+                theta = SmoothedSpectrum(np.sqrt(inputs) * R, M).theta
+                assert (theta >= 0).all() and len(theta) == R.shape[1]
+        if n > 1:
+            bad = (basis * np.r_[np.ones(n - 1), -1e-6]) @ basis.T
+            with pytest.raises(ValueError, match="must be positive semi-definite"):
+                SmoothedSpectrum(np.sqrt(inputs) * basis, size * bad)
+            skew = np.eye(n) + 1e-4 * np.triu(np.ones((n, n)), 1)
+            with pytest.raises(ValueError, match="must be symmetric"):
+                SmoothedSpectrum(np.sqrt(inputs) * basis, size * skew)
 
 
 def test_zero_gram_matrix():

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['DEFAULT_LAM_GRID', 'DEFAULT_LAM2_GRID', 'check_edge_weights', 'check_graph', 'knn_graph', 'kernel_graph',
            'check_labelled', 'kernel_factor', 'SmoothedSpectrum', 'graph_smoothers', 'smoothed_cv_losses',
-           'search_penalties', 'extend_factor', 'SmoothedRidgeMixin', 'SemiSupervisedOutputKernelRidge',
-           'SemiSupervisedOutputKernelRidgeCV']
+           'search_penalties', 'extend_factor', 'kernel_remainder', 'SmoothedRidgeMixin',
+           'SemiSupervisedOutputKernelRidge', 'SemiSupervisedOutputKernelRidgeCV']
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #66ddba9e
 import warnings
@@ -347,11 +347,14 @@ class SmoothedSpectrum:
         The features F of the nodes.
     basis : ndarray of shape (m, m)
         The rotation Q: a node with row r of R has the features ``r @ basis``.
+    smooth : callable
+        The product with M.
 
     Raises
     ------
     ValueError
-        If the smoother is not symmetric and positive semi-definite on the columns of R.
+        If the smoother is not symmetric and positive semi-definite on the columns of R,
+        beyond rounding. What counts as rounding is measured by the sizes of M and R.
 
     See Also
     --------
@@ -376,17 +379,24 @@ class SmoothedSpectrum:
 
     def __init__(self, R, M):
         R = np.asarray(R, dtype=np.float64)
-        S = R.T @ (M @ R if hasattr(M, "__matmul__") else M(R))
-        largest = np.abs(S).max(initial=0.0)
-        if np.abs(S - S.T).max(initial=0.0) > 1e-6 * largest:
+        self.smooth = M.__matmul__ if hasattr(M, "__matmul__") else M
+        S = R.T @ self.smooth(R)
+        rounding = 1e-12 * self._size(len(R)) * np.linalg.norm(R) ** 2
+        gap = np.linalg.norm(S - S.T)
+        if gap > 1e-6 * np.linalg.norm(S) + rounding:
             raise ValueError("The smoother M must be symmetric.")
         theta, self.basis = np.linalg.eigh((S + S.T) / 2)
-        if theta.min(initial=0.0) < -1e-8 * largest * max(1, len(S)):
+        if theta.min(initial=0.0) < -1e-8 * np.abs(theta).max(initial=0.0) - rounding:
             raise ValueError(
                 f"The smoother M must be positive semi-definite: R'MR has the "
-                f"eigenvalue {theta[0]:.3g}."
+                f"eigenvalue {theta[0]:.3g}, and the greatest is {theta[-1]:.3g}."
             )
         self.theta, self.features = np.maximum(theta, 0.0), R @ self.basis
+
+    def _size(self, n_nodes):
+        """About the Frobenius norm of M, by its products with random vectors."""
+        vectors = np.random.default_rng(0).standard_normal((n_nodes, 4))
+        return np.linalg.norm(self.smooth(vectors)) / 2.0
 
     def scales(self, lam, lam2):
         r"""Scale the features: :math:`(\lambda_1 + 2\lambda_2\theta_a)^{-1/2}`.
@@ -493,6 +503,30 @@ class SmoothedSpectrum:
         """
         F = self.features if queries is None else self.features[queries]
         return F @ self.coefficients(labelled, lam, lam2)
+
+    def dual(self, labelled, lam, lam2):
+        """Weight the labelled outputs in the coefficients of the solution
+        (``eq-semi-dual``).
+
+        Parameters
+        ----------
+        labelled : array-like of int of shape (l,)
+            Labelled nodes.
+        lam : float
+            Ridge, positive.
+        lam2 : float
+            Smoothness penalty, not negative.
+
+        Returns
+        -------
+        ndarray of shape (n, l)
+            The transpose of the matrix B of ``eq-rrsn-9``: a point whose kernel values
+            with the nodes are k has the weights ``k @ dual``.
+        """
+        A = self.deformed_features(lam, lam2, labelled)
+        dual = -2.0 * lam2 * self.smooth(self.weights(labelled, lam, lam2))
+        dual[labelled] += sla.cho_solve(ridge_factor(A @ A.T, 1.0), np.eye(len(A)))
+        return dual / lam
 
     def holdout_weights(self, labelled, lam, lam2, splits):
         """Weight the labelled outputs where some are held out, for many splits at the
@@ -772,6 +806,43 @@ def extend_factor(R_landmarks, K_cross):
     """
     return sla.solve_triangular(R_landmarks, K_cross.T, lower=True).T
 
+# %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #8c3f5b1d
+def kernel_remainder(rows, R_others, K_others):
+    r"""Compute what the factor of a Gram matrix leaves of the kernel values of new
+    nodes.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (q, m)
+        The vectors :math:`r(x)` of the new nodes, from :func:`extend_factor`.
+    R_others : ndarray of shape (k, m)
+        Rows of the factor at nodes that are not landmarks.
+    K_others : ndarray of shape (q, k)
+        Kernel values between the new nodes and those.
+
+    Returns
+    -------
+    ndarray of shape (q, k)
+        The remainders :math:`e(x)` of ``eq-semi-remainder``; zero where they are within
+        rounding of zero.
+
+    Notes
+    -----
+    Derived in the chapter :ref:`ch-rkhs-semi`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.rkhs import kernel_remainder
+    >>> kernel_remainder(np.array([[1.0]]), np.array([[2.0]]), np.array([[2.5]]))
+    array([[0.5]])
+    """
+    left = K_others - rows @ R_others.T
+    lengths = np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(R_others, axis=1))
+    rounding = np.abs(K_others) + np.sqrt(rows.shape[1]) * lengths
+    left[np.abs(left) <= 4.0 * np.finfo(float).eps * rounding] = 0.0
+    return left
+
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #63ee318f
 class SmoothedRidgeMixin:
     """Inputs and a graph of all nodes, outputs of some, and the weights of ridge
@@ -810,13 +881,16 @@ class SmoothedRidgeMixin:
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        marks = self.landmarks_
+        nodes = np.r_[self.landmarks_, self.others_]
         K = (
-            X[:, marks]
+            X[:, nodes]
             if self.X_ is None
-            else self.input_kernel_.gram(X, self.X_[marks])
+            else self.input_kernel_.gram(X, self.X_[nodes])
         )
-        return extend_factor(self._landmark_factor, K) @ self.dual_coef_
+        K, K_others = np.hsplit(K, [len(self.landmarks_)])
+        rows = extend_factor(self._landmark_factor, K)
+        left = kernel_remainder(rows, self._other_rows, K_others)
+        return rows @ self.dual_coef_ + left @ self._other_dual
 
     def _take_outputs(self, y, labelled, n_nodes):
         """Keep the outputs of the labelled nodes."""
@@ -837,12 +911,14 @@ class SmoothedRidgeMixin:
         if self.n_landmarks is None:
             K = self._fit_inputs(X)
             R, self.landmarks_ = kernel_factor(K)
+            self.others_ = np.setdiff1d(np.arange(len(K)), self.landmarks_)
         else:
             K = self._keep_inputs(X)
             R, self.landmarks_, _ = pivoted_cholesky(
                 max_rank=self.n_landmarks, **self._columns(X)
             )
-        self._landmark_factor = R[self.landmarks_]
+            self.others_ = self.landmarks_[:0]
+        self._landmark_factor, self._other_rows = R[self.landmarks_], R[self.others_]
         return R, self._edges(X, K)
 
     def _columns(self, X):
@@ -868,6 +944,9 @@ class SmoothedRidgeMixin:
         coefficients = spectrum.coefficients(self.labelled_, lam, lam2)
         self.transduction_weights_ = spectrum.features @ coefficients
         self.dual_coef_ = spectrum.basis @ coefficients
+        self._other_dual = np.empty((0, len(self.labelled_)))
+        if len(self.others_):
+            self._other_dual = spectrum.dual(self.labelled_, lam, lam2)[self.others_]
         return self
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #c0da7ba0
@@ -928,11 +1007,14 @@ class SemiSupervisedOutputKernelRidge(
     transduction_weights_ : ndarray of shape (n, l)
         The weights of the labelled outputs at all nodes of ``fit``.
     landmarks_ : ndarray of shape (m,)
-        The nodes at which the input kernel is evaluated to predict: as many as its Gram
-        matrix has rank.
+        The nodes whose rows of the factor of the input Gram matrix are triangular: as
+        many as it has rank to working precision, or ``n_landmarks``.
+    others_ : ndarray of shape (n - m,)
+        The other nodes at which the input kernel is evaluated to predict; none with
+        ``n_landmarks``.
     dual_coef_ : ndarray of shape (m, l)
         The weights are ``r(x) @ dual_coef_``, where r solves a triangular system with
-        the kernel at the landmarks.
+        the kernel at the landmarks, plus ``eq-semi-remainder``.
     kernel_ : Kernel or None
         The fitted output kernel; None if ``y`` was a Gram matrix or an adjacency.
     input_kernel_ : Kernel or None
@@ -954,6 +1036,11 @@ class SemiSupervisedOutputKernelRidge(
     ``eq-rrsn-9``. Derived in the chapter :ref:`ch-rkhs-semi`. Fitting costs O(n m^2)
     with m landmarks, O(n^3) without, plus the product of the graph's Laplacian with n
     by m numbers.
+
+    The weights at any point, a node or not, are accurate to about :math:`n u \kappa`
+    relative to ``norm(dual_coef_, 2) * sqrt(k(x, x))``, with the unit of rounding
+    :math:`u = 2^{-53}` and the condition number :math:`\kappa = 1 + (1 + 2 \lambda_2
+    \|M\|) \|K_x\| / \lambda_1` (``eq-semi-condition``, ``thm-semi-digits``).
 
     Examples
     --------
@@ -1148,11 +1235,14 @@ class SemiSupervisedOutputKernelRidgeCV(
     transduction_weights_ : ndarray of shape (n, l)
         The weights of the labelled outputs at all nodes of ``fit``.
     landmarks_ : ndarray of shape (m,)
-        The nodes at which the input kernel is evaluated to predict: as many as its Gram
-        matrix has rank.
+        The nodes whose rows of the factor of the input Gram matrix are triangular: as
+        many as it has rank to working precision, or ``n_landmarks``.
+    others_ : ndarray of shape (n - m,)
+        The other nodes at which the input kernel is evaluated to predict; none with
+        ``n_landmarks``.
     dual_coef_ : ndarray of shape (m, l)
         The weights are ``r(x) @ dual_coef_``, where r solves a triangular system with
-        the kernel at the landmarks.
+        the kernel at the landmarks, plus ``eq-semi-remainder``.
     kernel_ : Kernel or None
         The fitted output kernel; None if ``y`` was a Gram matrix or an adjacency.
     input_kernel_ : Kernel or None
