@@ -56,6 +56,10 @@ from .scores import (
     roc_auc,
     vertical_roc,
 )
+from .similarities import (
+    SimilarityKernel,
+    make_psd,
+)
 
 __all__ = [
     "DiffusionKernel",
@@ -71,6 +75,7 @@ __all__ = [
     "PairwiseKernel",
     "PolynomialKernel",
     "RBFKernel",
+    "SimilarityKernel",
     "StratifiedOrderFold",
     "TanimotoKernel",
     "alignment",
@@ -93,6 +98,7 @@ __all__ = [
     "is_factor",
     "is_psd",
     "labelled_draws",
+    "make_psd",
     "mean_mcc",
     "merge_ties",
     "normalize_gram",

@@ -479,6 +479,8 @@ def _indefinite(K, tol=None, max_exact=3000, n_steps=30):
     """Why a symmetric matrix is not positive semi-definite, or None."""
     K = K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
     n, diag = len(K), K.diagonal().astype(np.float64)
+    if n == 0:
+        return None
     if tol is None:
         tol = max(1e-6, 4.0 * np.sqrt(n) * np.finfo(K.dtype).eps)
     shift = tol * np.abs(diag).mean()
@@ -605,6 +607,7 @@ def check_psd(K, *, name="K"):
     See Also
     --------
     check_gram : This and all other checks of a Gram matrix.
+    make_psd : Makes a Gram matrix of an indefinite similarity.
 
     Notes
     -----
@@ -616,8 +619,12 @@ def check_psd(K, *, name="K"):
     >>> from okbook.core import check_psd
     >>> check_psd(np.eye(2))
     """
-    if len(K) and (why := _indefinite(K)) is not None:
-        raise ValueError(f"{name} must be positive semi-definite, but {why}.")
+    if (why := _indefinite(K)) is not None:
+        raise ValueError(
+            f"{name} must be positive semi-definite, but {why}. A similarity that is "
+            "no kernel becomes one by okbook.core.make_psd, which clips, flips or "
+            "shifts its eigenvalues, and for new objects by SimilarityKernel."
+        )
 
 # %% ../../nbs/00_core.ipynb #07f685ba
 def _square(K, name):
@@ -650,11 +657,12 @@ def _check_symmetric(K, name, step=256):
                 i,
                 j,
                 name,
+                K,
                 largest,
             )
 
 
-def _check_tiles(tile, mirror, i, j, name, largest, rtol=1e-5):
+def _check_tiles(tile, mirror, i, j, name, K, largest, rtol=1e-5):
     """Refuse two tiles that are not finite, or differ by more than a part of the
     largest entry."""
     with np.errstate(invalid="ignore"):
@@ -669,7 +677,8 @@ def _check_tiles(tile, mirror, i, j, name, largest, rtol=1e-5):
     )
     if not np.isfinite(worst):
         raise ValueError(f"{name} contains NaN or infinity: {where}.")
-    if worst > rtol * max(largest, np.abs(tile).max(), np.abs(mirror).max()):
+    near = rtol * max(largest, np.abs(tile).max(), np.abs(mirror).max())
+    if worst > near and worst > rtol * max(K.max(), -K.min()):
         raise ValueError(f"{name} must be symmetric, but {where}.")
 
 # %% ../../nbs/00_core.ipynb #031eea56
@@ -774,7 +783,8 @@ def graph_laplacian(A, normalized=False):
     Raises
     ------
     ValueError
-        If the matrix is not square, not symmetric, not finite, or has negative entries.
+        If the matrix is not square, not symmetric, not finite, or has entries that are
+        negative beyond rounding.
 
     Notes
     -----
@@ -789,10 +799,11 @@ def graph_laplacian(A, normalized=False):
            [ 0., -1.,  1.]])
     """
     A = check_gram(A, name="The adjacency matrix", psd=False)
-    if A.min(initial=0) < 0:
+    if A.min(initial=0) < -1e-12 * A.max(initial=0):
         raise ValueError(
             f"The weights of a graph must not be negative: the least is {A.min():.3g}."
         )
+    A = np.maximum(A, 0)
     degree = A.sum(axis=1)
     if not normalized:
         return np.diag(degree) - A

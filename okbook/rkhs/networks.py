@@ -877,7 +877,8 @@ def centred_eigh(K):
     Returns
     -------
     s : ndarray of shape (m,)
-        Eigenvalues of the centred matrix, above 1e-10 of the largest.
+        Eigenvalues of the centred matrix, above 1e-10 of the largest and the rounding
+        of ``K``.
     Q : ndarray of shape (l, m)
         Their eigenvectors, one in each column.
 
@@ -899,7 +900,7 @@ def centred_eigh(K):
     array([2.])
     """
     s, Q = gram_eigh(center_gram(K))
-    kept = s > 1e-10 * max(s[-1], 1e-300)
+    kept = s > max(1e-10 * s[-1], np.finfo(float).eps * np.trace(K))
     if not kept.any():
         raise ValueError(
             "All labelled nodes have the same inputs: no direction separates them."

@@ -880,7 +880,8 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     center : bool, default=False
         Whether the mean output is subtracted first.
     tol : float, default=1e-12
-        Directions whose eigenvalue is below ``tol`` times the greatest are dropped.
+        Directions whose eigenvalue is below ``tol`` times the greatest, or within the
+        rounding of ``K``, are dropped.
 
     Returns
     -------
@@ -903,7 +904,8 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     """
     eigenvalues, U = sla.eigh(center_gram(K) if center else K)
     eigenvalues, U = eigenvalues[::-1], U[:, ::-1]
-    rank = int(np.sum(eigenvalues > tol * max(eigenvalues[0], 0.0)))
+    rounding = np.finfo(float).eps * np.trace(K)  # of what was given
+    rank = int(np.sum(eigenvalues > max(tol * eigenvalues[0], rounding)))
     keep = rank if n_components is None else min(rank, n_components)
     return U[:, :keep], eigenvalues[:keep]
 

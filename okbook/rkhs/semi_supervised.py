@@ -38,7 +38,8 @@ from .ridge import check_grid, check_penalty, ridge_factor
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #d67eb8c8
 def check_edge_weights(W):
-    """Refuse weights of edges that are negative, or lead from a node to itself.
+    """Refuse weights of edges that are negative beyond rounding, or lead from a node
+    to itself.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def check_edge_weights(W):
     Raises
     ------
     ValueError
-        If an entry is negative, or one on the diagonal is not zero.
+        If an entry is negative by more than 1e-12 of the largest, or one on the
+        diagonal is not zero.
 
     Notes
     -----
@@ -60,7 +62,8 @@ def check_edge_weights(W):
     >>> from okbook.rkhs import check_edge_weights
     >>> check_edge_weights(np.array([[0.0, 2.0], [2.0, 0.0]]))
     """
-    if (least := W.min() if W.size else 0.0) < 0:
+    least, largest = (W.min(), W.max()) if W.size else (0.0, 0.0)
+    if least < -1e-12 * largest:
         raise ValueError(
             f"The weights of a graph must not be negative: the least is {least:.3g}."
         )
@@ -85,8 +88,8 @@ def check_graph(graph, n_nodes=None):
     Returns
     -------
     ndarray or CSR array of shape (n, n)
-        The weights, sparse if they came so. A graph without edges gets a
-        ``UserWarning``.
+        The weights, sparse if they came so; those that rounding made negative are zero.
+        A graph without edges gets a ``UserWarning``.
 
     Raises
     ------
@@ -125,6 +128,8 @@ def check_graph(graph, n_nodes=None):
             "comes first."
         )
     check_edge_weights(W)
+    if values.min(initial=0.0) < 0:
+        W = W.maximum(0.0) if sp.issparse(W) else np.maximum(W, 0.0)
     if not values.any():
         warnings.warn(
             "The graph has no edge: nodes without a label say nothing.",
@@ -193,7 +198,7 @@ def kernel_graph(K):
     Raises
     ------
     ValueError
-        If the kernel has negative values.
+        If the kernel has values that are negative beyond rounding.
 
     Notes
     -----
@@ -210,14 +215,14 @@ def kernel_graph(K):
     """
     W = np.array(K)
     np.fill_diagonal(W, 0.0)
-    if W.min(initial=0.0) < 0:
+    if W.min(initial=0.0) < -1e-12 * np.abs(K).max(initial=0.0):
         raise ValueError(
             "graph='kernel' takes the values of the input kernel for weights of "
             "edges, which must not be "
             f"negative: the least is {W.min():.3g}. Take graph='knn', or give a "
             f"graph."
         )
-    return W
+    return np.maximum(W, 0.0)
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #47add816
 def check_labelled(labelled, n_nodes):
