@@ -8,6 +8,7 @@ __all__ = ['make_psd', 'SimilarityKernel']
 # %% ../../nbs/00_core_3_similarities.ipynb #d0ae086a
 import numpy as np
 import scipy.linalg as sla
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
@@ -84,14 +85,14 @@ def make_psd(S, method="clip", S_cross=None):
     values, U = sla.eigh(S)
     signs = _kept_signs(values, method)
     if method == "shift":
-        K = S + np.diag(np.full(len(S), max(-values[0], 0.0)))
+        K = S + np.diag(np.full(len(S), -values.min(initial=0.0)))
     else:
         half = U * np.sqrt(signs * values)
         K = half @ half.T
     if S_cross is None:
         return K
-    S_cross = np.asarray(S_cross, dtype=np.float64)
-    if S_cross.ndim != 2 or S_cross.shape[1] != len(S):
+    S_cross = check_array(S_cross, dtype=np.float64, input_name="S_cross")
+    if S_cross.shape[1] != len(S):
         raise ValueError(
             f"S_cross must have a column for each of the {len(S)} training objects: "
             f"got shape {S_cross.shape}."
@@ -194,7 +195,7 @@ class SimilarityKernel(Kernel):
         S = S.astype(np.float64)
         values, U = sla.eigh((S + S.T) / 2.0)
         self.similarity_, self.eigenvalues_ = inner, values
-        self.shift_ = max(-values[0], 0.0) if self.method == "shift" else 0.0
+        self.shift_ = -values.min(initial=0.0) if self.method == "shift" else 0.0
         kept = _kept_signs(values, self.method) != 0.0
         self._basis = U[:, kept] / np.sqrt(np.abs(values[kept]))
         self._known, self._features = inner._prepare(Y), S @ self._basis
