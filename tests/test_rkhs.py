@@ -2,10 +2,12 @@
 estimator checks; every message."""
 
 import pickle
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
 import scipy.linalg as sla
+from exact import exactly, solved_exactly
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -184,6 +186,30 @@ def test_leave_one_out_is_leaving_out(K, K_out):
                 w @ K_out[np.ix_(rest, rest)] @ w - 2 * w @ K_out[rest, i] + K_out[i, i]
             )
     assert_allclose(fast, slow, atol=1e-8 * K_out.diagonal().mean(), rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_paths_and_leaving_out_have_the_digits_that_the_condition_leaves(seed):
+    """eq-rkhs-path, eq-rkhs-loo in exact arithmetic, up to a condition of 1e12; outputs
+    of low and of full rank, kernels of low rank, near the identity and smooth."""
+    rng, n = np.random.default_rng(seed), 26
+    X, Y = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
+    K = [rbf_kernel(X, gamma=0.01), X @ X.T, np.eye(n) + 1e-6 * rbf_kernel(X)][seed % 3]
+    K_out = [rbf_kernel(Y, gamma=5.0), Y @ Y.T][seed % 2]
+    K_cross = K[:4] + 1e-3 * rng.normal(size=(4, n))
+    lams = 10.0 ** rng.uniform(-11, 2, size=3)
+    losses = leave_one_out_losses(K, K_out, lams)
+    for lam, W, loss in zip(lams, ridge_path(K, K_cross, lams), losses, strict=True):
+        with localcontext(prec=60):
+            unit = np.eye(n, dtype=int).astype(object)
+            inverse = solved_exactly(exactly(K) + Decimal(lam) * unit, unit)
+            weights = (exactly(K_cross) @ inverse).astype(float)
+            squares = (inverse @ exactly(K_out) @ inverse.T).diagonal()
+            left_out = (squares / inverse.diagonal() ** 2).astype(float)
+        digits = 10 * n * 2.0**-53 * (1 + np.linalg.norm(K, 2) / lam)
+        assert_allclose(loss, left_out, rtol=digits + 1e-9)
+        scale = np.linalg.norm(weights, axis=1, keepdims=True)
+        assert (np.abs(W - weights) <= digits * scale).all()
 
 
 def test_leave_one_out_of_scikit_learn():

@@ -9,6 +9,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact import exactly, solved_exactly
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
@@ -96,22 +97,10 @@ def test_holdout_weights_are_those_of_a_fit_without_the_fold(n_splits):
             assert_allclose(weights, expected, atol=1e-10, strict=True)
 
 
-def solved_exactly(A, B):
-    "The solution of linear equations in decimal arithmetic: Gaussian elimination."
-    n, A = len(A), np.c_[A, B]
-    for j in range(n):
-        p = j + int(np.argmax(np.abs(A[j:, j])))
-        A[[j, p]] = A[[p, j]]
-        A[j] = A[j] / A[j, j]
-        others = np.arange(n) != j
-        A[others] = A[others] - A[others, j, None] * A[j]
-    return A[:, n:]
-
-
 def exact_weights(K, M, labelled, lam, lam2, K_cross):
     "eq-rrsn-9 as it is printed, with sixty digits, of matrices as they are given."
     with localcontext(prec=60):
-        K, M, k = (np.vectorize(Decimal, otypes=[object])(A) for A in (K, M, K_cross))
+        K, M, k = map(exactly, (K, M, K_cross))
         unit = np.eye(len(K), dtype=int).astype(object)
         V = np.diag(np.isin(np.arange(len(K)), labelled).astype(int)).astype(object)
         A = (V + 2 * Decimal(lam2) * M) @ K + Decimal(lam) * unit

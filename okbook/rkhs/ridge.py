@@ -739,8 +739,9 @@ def leave_one_out_losses(K, K_out, lam_grid):
     Theorem thm-rkhs-loo, ``eq-rkhs-loo``. One eigendecomposition; unless the outputs
     have rank 20 or less, two products of matrices for all ridges and one to three for
     every three decades of them; :math:`O(n^2)` operations a ridge. Errors are about
-    1e-10 of the part of ``K_out`` that 20 pivots of a Cholesky factor leave. Derived in
-    the chapter :ref:`ch-rkhs`.
+    1e-10 of the part of ``K_out`` that 20 pivots of a Cholesky factor leave, and
+    relatively :math:`n u \kappa`, with :math:`u = 2^{-53}` and the condition number
+    :math:`\kappa = 1 + \|K_x\| / \lambda_1`. Derived in the chapter :ref:`ch-rkhs`.
 
     Examples
     --------
