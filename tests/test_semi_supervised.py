@@ -186,6 +186,20 @@ def test_holdout_weights_have_the_digits_that_the_condition_leaves(seed):
     assert error <= bound * np.linalg.norm(nodes)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("smoother", SMOOTHERS)
+def test_the_coefficients_are_residuals(smoother, form):
+    "eq-semi-dual, thm-semi-dual; and a spectrum can be pickled."
+    X, K, W, labelled = problem(3)
+    (M,) = graph_smoothers(W, smoother, [0.3])
+    (given,) = graph_smoothers(form(W), smoother, [0.3])
+    spectrum = SmoothedSpectrum(kernel_factor(K)[0], given)
+    spectrum = pickle.loads(pickle.dumps(spectrum))
+    for lam, lam2 in RATES:
+        B = naive(K, M, labelled, lam, lam2)
+        assert_allclose(spectrum.dual(labelled, lam, lam2), B.T, atol=1e-7 / lam)
+
+
 @pytest.mark.parametrize("lam", [1e-2, 1e-8])
 def test_a_kernel_of_low_rank_needs_its_landmarks_only(lam):
     "What is left of the kernel values is rounding, and counts as zero."

@@ -10,6 +10,7 @@ __all__ = ['DEFAULT_LAM_GRID', 'DEFAULT_LAM2_GRID', 'check_edge_weights', 'check
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #66ddba9e
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -644,15 +645,15 @@ def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
             yield (V * f(beta * np.maximum(spectrum, 0.0))) @ V.T
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #65d2bb5b
+def _diffuse(A, smoother, R):
+    "The product of R with exp(A), or with I - exp(A), without the matrix."
+    product = expm_multiply(A, R)
+    return product if smoother == "diffusion" else R - product
+
+
 def _diffusion_operator(L, beta, smoother):
-    "The product with exp(-beta L), or with I - exp(-beta L), without the matrix."
-    A = -beta * L
-
-    def product(R):
-        return (
-            expm_multiply(A, R) if smoother == "diffusion" else R - expm_multiply(A, R)
-        )
-
+    "exp(-beta L), or I - exp(-beta L), as an operator."
+    product = partial(_diffuse, -beta * L, smoother)
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #e89b9a10
