@@ -33,8 +33,10 @@ from .pairs import (
     optimality_conditions,
     pair_correlations,
     pair_labels,
+    relative_gap,
     solve_cvxpy,
     standardize_gram,
+    sum_error,
 )
 from .solvers import (
     SmoothedLoss,
@@ -83,6 +85,7 @@ __all__ = [
     "pair_correlations",
     "pair_labels",
     "positive_grid",
+    "relative_gap",
     "secant_search",
     "smoothed_hessian",
     "smoothed_hinge",
@@ -90,5 +93,6 @@ __all__ = [
     "solve_newton",
     "solve_sgd",
     "standardize_gram",
+    "sum_error",
     "sum_to_one",
 ]

@@ -27,6 +27,7 @@ from okbook.mkl.pairs import (
     dual_point,
     map_row_blocks,
     nonnegative_quadratic,
+    relative_gap,
 )
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #575755ea
@@ -656,8 +657,8 @@ class _SolverState:
 class _NewtonSolver:
     """Newton's method on a smoothed loss, with a certificate after each pass."""
 
-    def __init__(self, loss, regularizer, tol, max_iter, verbose=0):
-        self.loss, self.regularizer = loss, regularizer
+    def __init__(self, loss, regularizer, tol, max_iter, verbose=0, problem=None):
+        self.loss, self.regularizer, self.problem = loss, regularizer, problem
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
         self.flat = np.where(regularizer.curved, 0.0, regularizer.linear)
 
@@ -683,8 +684,11 @@ class _NewtonSolver:
     def closes(self, state, point, n_passes):
         """Whether a point closes the gap, or no steps are left; the state keeps it."""
         R, lam = self.regularizer, state.lam
-        point.objective = 0.5 * lam * R.value(point.mu) + point.loss
-        point.dual = R.dual_value(point.total, point.adjoint, lam, point.mu)
+        sums = point.loss, point.total, point.adjoint
+        if self.problem is not None:  # what is proved is proved of all pairs
+            sums = self.problem.round_outward(point.mu, *sums)
+        point.objective = 0.5 * lam * R.upper_value(point.mu) + sums[0]
+        point.dual = R.dual_value(*sums[1:], lam, point.mu)
         state.record(point, n_passes)
         if self.verbose:
             print(
@@ -762,9 +766,10 @@ def _start_on_sample(problem, regularizer, lam, tol, max_iter):
 # %% ../../nbs/04_mkl_1_solvers.ipynb #664b369c
 def _solution(state, tol):
     """What a solver returns; a warning if the gap is wider than was asked for."""
-    if state.gap > tol:
+    gap = relative_gap(state.objective, state.dual)
+    if gap > tol:
         warnings.warn(
-            f"The relative duality gap is {state.gap:.2g} after {state.n_iter} steps "
+            f"The relative duality gap is {gap:.2g} after {state.n_iter} steps "
             f"at lam={state.lam:.3g}, and not tol={tol:.2g}: raise max_iter or tol.",
             ConvergenceWarning,
             stacklevel=4,
@@ -775,7 +780,7 @@ def _solution(state, tol):
         dual=state.dual,
         n_iter=state.n_iter,
         n_passes=state.n_passes,
-        gap=max(state.gap, 0.0),
+        gap=gap,
         trace=np.array(state.trace),
     )
 
@@ -869,12 +874,12 @@ def solve_newton(
                 )
         state = _SolverState(lam, n_passes=passes + 1.0)
         loss = SmoothedLoss.of_problem(problem)
-        newton = _NewtonSolver(loss, regularizer, tol, max_iter, verbose)
+        newton = _NewtonSolver(loss, regularizer, tol, max_iter, verbose, problem)
         newton.solve(state, loss.evaluate(mu0, delta))
     share = 0.0
     if state.proof is not None:
         share = smoothed_hinge(state.proof.margins, state.proof.delta)[1]
-    return Bunch(**_solution(state, tol), a=(problem.w * share).astype(np.float32))
+    return Bunch(**_solution(state, tol), a=problem.w * share)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #533d46e7
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -1168,7 +1173,7 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     """
     lams = positive_grid(lams, "lam") if np.size(lams) else []
     newton = _NewtonSolver(
-        SmoothedLoss.of_problem(problem), regularizer, tol, max_iter, verbose
+        SmoothedLoss.of_problem(problem), regularizer, tol, max_iter, verbose, problem
     )
     states, sample = [_SolverState(lam) for lam in lams], _sampled_loss(problem)
     ordered = sorted(states, key=lambda state: -state.lam)
