@@ -5,6 +5,9 @@
 combines kernels and the support vector machines on a combined kernel.
 """
 
+from .certificates import (
+    check_certificate,
+)
 from .machines import (
     AlignmentMKL,
     BestKernel,
@@ -67,6 +70,7 @@ __all__ = [
     "UniformMKL",
     "alignment_weights",
     "certificate",
+    "check_certificate",
     "check_classes",
     "combine_grams",
     "dual_point",

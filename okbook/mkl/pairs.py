@@ -294,9 +294,10 @@ def _absolute_rows(Z, w, first, last):
     """The sum of w, and w'|Z|, of a block of rows, in double precision."""
     out = np.zeros(Z.shape[1] + 1)
     for q in range(first, last):
-        out[0] += w[q]
+        weight = np.float64(w[q])
+        out[0] += weight
         for m in range(Z.shape[1]):
-            out[m + 1] += w[q] * abs(Z[q, m])
+            out[m + 1] += weight * abs(Z[q, m])
     return out
 
 
@@ -611,7 +612,7 @@ class PairProblem:
             Minus the gradient of the loss, where ``a`` is ``w`` on the pairs of margin
             below 1 and 0 above.
         """
-        a = np.ascontiguousarray(a)
+        a = np.ascontiguousarray(a, dtype=np.float64)
         return sum(
             map_row_blocks(
                 lambda first, last: _adjoint_rows(self.Z, self.t, a, first, last),

@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from okbook.mkl.pairs import (
     certificate,
     dual_point,
+    dual_value,
     map_row_blocks,
     nonnegative_quadratic,
     relative_gap,
@@ -879,7 +880,9 @@ def solve_newton(
     share = 0.0
     if state.proof is not None:
         share = smoothed_hinge(state.proof.margins, state.proof.delta)[1]
-    return Bunch(**_solution(state, tol), a=problem.w * share)
+    a = problem.w * share
+    state.dual = dual_value(problem, regularizer, lam, a)  # of these very numbers
+    return Bunch(**_solution(state, tol), a=a)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #533d46e7
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
