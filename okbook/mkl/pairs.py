@@ -681,11 +681,11 @@ class PairProblem:
         This is eq-pairs-outward: the arrays ``Z``, ``t`` and ``w`` are exact, and the
         order of the sums does not matter. Derived in the chapter :ref:`ch-mkl`.
         """
-        weight, sizes = self.absolute_sums_[0], self.absolute_sums_[1:]
+        weight, sizes = float(self.absolute_sums_[0]), self.absolute_sums_[1:]
         error = sum_error(2 * (self.n_pairs + self.n_kernels + _FEW))
         return (
             loss + error * (weight + float(sizes @ mu)),
-            total * (1.0 - error),
+            float(total) * (1.0 - error),
             v + error * sizes,
         )
 
