@@ -40,6 +40,7 @@ from .pairs import (
     solve_cvxpy,
     standardize_gram,
     sum_error,
+    warn_of_gap,
 )
 from .solvers import (
     SmoothedLoss,
@@ -101,4 +102,5 @@ __all__ = [
     "standardize_gram",
     "sum_error",
     "sum_to_one",
+    "warn_of_gap",
 ]

@@ -5,10 +5,11 @@
 # %% auto #0
 __all__ = ['REGULARIZERS', 'gram_moments', 'standardize_gram', 'pair_labels', 'map_row_blocks', 'check_classes',
            'pair_correlations', 'PairProblem', 'sum_error', 'Regularizer', 'make_regularizer', 'nonnegative_quadratic',
-           'dual_value', 'dual_point', 'relative_gap', 'certificate', 'duality_gap', 'solve_cvxpy', 'lam_max',
-           'optimality_conditions']
+           'dual_value', 'dual_point', 'warn_of_gap', 'relative_gap', 'certificate', 'duality_gap', 'solve_cvxpy',
+           'lam_max', 'optimality_conditions']
 
 # %% ../../nbs/04_mkl.ipynb #a369a8e3
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from numbers import Integral, Real
@@ -17,6 +18,7 @@ import numpy as np
 import scipy.linalg as sla
 from joblib import effective_n_jobs
 from numba import njit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.multiclass import check_classification_targets
@@ -1238,6 +1240,37 @@ def dual_point(problem, mu):
     return problem.w * np.heaviside(1.0 - problem.margins(mu), 0.5)
 
 
+def warn_of_gap(gap, tol, where, stacklevel=4):
+    """Warn that a solver has stopped with a gap that is wider than was asked for.
+
+    Parameters
+    ----------
+    gap : float
+        The relative duality gap.
+    tol : float
+        The gap that was asked for.
+    where : str
+        What the solver has done, for the message.
+    stacklevel : int, default=4
+        Whose line the warning names, as in ``warnings.warn``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``gap`` exceeds ``tol``.
+
+    Notes
+    -----
+    Derived in the chapter :ref:`ch-mkl`.
+    """
+    if not gap <= tol:
+        warnings.warn(
+            f"The relative duality gap is {gap:.2g} {where}, and not tol={tol:.2g}.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def relative_gap(objective, dual):
     """Gap between an upper bound of an objective and a lower bound of its least value,
     as a part of the former.
@@ -1369,8 +1402,11 @@ def duality_gap(problem, regularizer, lam, mu, a=None):
 _NO_EFFECT = 1e-6
 
 
-@validate_params(_LAM, prefer_skip_nested_validation=True)
-def solve_cvxpy(problem, regularizer, lam, **options):
+@validate_params(
+    {**_LAM, "tol": [Interval(Real, 0, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
+def solve_cvxpy(problem, regularizer, lam, tol=1e-3, **options):
     r"""Solve the problem as it is written, with cvxpy: for some ten thousand pairs at
     most.
 
@@ -1382,6 +1418,9 @@ def solve_cvxpy(problem, regularizer, lam, **options):
         The term R.
     lam : float
         Its factor, positive.
+    tol : float, default=1e-3
+        Warn if the relative duality gap is wider than this. cvxpy stops by criteria of
+        its own, which ``options`` can change.
     **options
         For ``cvxpy.Problem.solve``; by default the solver is Clarabel.
 
@@ -1391,6 +1430,16 @@ def solve_cvxpy(problem, regularizer, lam, **options):
         ``mu`` (p,), the weights, zero where they move no margin by 1e-6; ``a``
         (n_pairs,), the dual variables; ``objective`` and ``dual``, computed afresh from
         these; ``gap``, their difference as a part of the objective.
+
+    Raises
+    ------
+    RuntimeError
+        If cvxpy finds no weights, as where lam is so large that its numbers fail it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is wider than ``tol``.
 
     Notes
     -----
@@ -1404,13 +1453,24 @@ def solve_cvxpy(problem, regularizer, lam, **options):
     slack = cp.Variable(problem.n_pairs, nonneg=True)
     hinge = 1.0 - Z @ mu <= slack
     R = regularizer.linear @ mu + cp.quad_form(mu, cp.psd_wrap(regularizer.quadratic))
-    cp.Problem(cp.Minimize(0.5 * float(lam) * R + w @ slack), [hinge]).solve(
-        **{"solver": "CLARABEL", **options}
-    )
+    program = cp.Problem(cp.Minimize(0.5 * float(lam) * R + w @ slack), [hinge])
+    with warnings.catch_warnings():  # the gap says more than cvxpy's own warning
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        try:
+            program.solve(**{"solver": "CLARABEL", **options})
+        except cp.error.SolverError as error:
+            raise RuntimeError(f"cvxpy fails at lam={lam:.3g}: {error}") from error
+    if mu.value is None or hinge.dual_value is None:
+        raise RuntimeError(
+            f"cvxpy finds no weights at lam={lam:.3g}: it says {program.status!r}. "
+            f"solve_newton has no such limit."
+        )
     effect = mu.value * np.sqrt(np.mean(Z**2, axis=0))
     weights = np.where(effect > _NO_EFFECT, mu.value, 0.0)
     a = np.clip(hinge.dual_value, 0.0, w)
-    return certificate(problem, regularizer, float(lam), weights, a)
+    found = certificate(problem, regularizer, float(lam), weights, a)
+    warn_of_gap(found.gap, tol, f"at lam={lam:.3g}, where cvxpy has stopped")
+    return found
 
 # %% ../../nbs/04_mkl.ipynb #298604d5
 def lam_max(problem, regularizer):

@@ -8,7 +8,6 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #d2f6c172
 import math
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
@@ -17,7 +16,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numba import njit
 from scipy.sparse import csr_array
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import threadpool_limits
@@ -29,6 +27,7 @@ from okbook.mkl.pairs import (
     map_row_blocks,
     nonnegative_quadratic,
     relative_gap,
+    warn_of_gap,
 )
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #575755ea
@@ -99,7 +98,8 @@ def solve_sgd(
     batch_size : int, default=1
         Pairs drawn for a step, with replacement, with probability ``problem.w``.
     tol : float, default=1e-3
-        Stop when the mean of the gradients of 1000 steps has a norm of at most this.
+        Stop when the mean of the gradients of 1000 steps has a norm of at most this,
+        and warn if the relative duality gap is wider than this then.
     random_state : int, RandomState instance or None, default=None
         For the draws.
 
@@ -110,6 +110,11 @@ def solve_sgd(
         below 1; ``objective``, ``dual`` and relative ``gap`` of the two; ``n_iter``,
         steps; ``n_passes``, drawn pairs over ``n_pairs``; ``stopped``, which of
         "epochs", "max_iter" and "tol" ended it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is wider than ``tol``, as it mostly is.
 
     Notes
     -----
@@ -123,8 +128,9 @@ def solve_sgd(
     >>> from okbook.mkl import PairProblem, make_regularizer, solve_sgd
     >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
     >>> problem = PairProblem([np.outer(x, x) / 2.5, np.eye(4)], [0, 0, 1, 1])
-    >>> solve_sgd(problem, make_regularizer("l1", 2), 0.1, random_state=0).stopped
-    'epochs'
+    >>> term = make_regularizer("l1", 2)
+    >>> solve_sgd(problem, term, 0.1, tol=0.5, random_state=0).stopped
+    'tol'
     """
     lam, rng, n_iter = float(lam), check_random_state(random_state), 0
     n_steps = min(max_iter, -(-epochs * problem.n_pairs // batch_size))
@@ -148,6 +154,8 @@ def solve_sgd(
             stopped = "tol"
             break
     found = certificate(problem, regularizer, lam, mu, dual_point(problem, mu))
+    where = f"after {n_iter} steps at lam={lam:.3g}, where {stopped} stops them"
+    warn_of_gap(found.gap, tol, where)
     n_passes = n_iter * batch_size / problem.n_pairs
     return Bunch(**found, n_iter=n_iter, n_passes=n_passes, stopped=stopped)
 
@@ -806,13 +814,7 @@ def _start_on_sample(problem, regularizer, lam, tol, max_iter):
 def _solution(state, tol):
     """What a solver returns; a warning if the gap is wider than was asked for."""
     gap = relative_gap(state.objective, state.dual)
-    if gap > tol:
-        warnings.warn(
-            f"The relative duality gap is {gap:.2g} after {state.n_iter} steps "
-            f"at lam={state.lam:.3g}, and not tol={tol:.2g}: raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+    warn_of_gap(gap, tol, f"after {state.n_iter} steps at lam={state.lam:.3g}", 5)
     return Bunch(
         mu=state.mu,
         objective=state.objective,
