@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['check_certificate']
 
-# %% ../../nbs/04_mkl_3_certificates.ipynb #153b83fe
+# %% ../../nbs/04_mkl_3_certificates.ipynb #16c8c79b
 from numbers import Real
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
-# %% ../../nbs/04_mkl_3_certificates.ipynb #c4d6d087
+# %% ../../nbs/04_mkl_3_certificates.ipynb #28eba8c9
 _ENDS = np.array([-1.0, 1.0])
 # Rows of Z that are turned to double precision together.
 _ROWS = 2**13
@@ -38,7 +38,7 @@ def _enclose_sums(problem, mu, a):
     error = _gamma(2 * (n + 16)) * _ENDS
     return loss * (1.0 + error), total * (1.0 + error), v + np.outer(error, size)
 
-# %% ../../nbs/04_mkl_3_certificates.ipynb #02a272c0
+# %% ../../nbs/04_mkl_3_certificates.ipynb #ad8dd847
 def _semidefinite(B, part):
     """Whether B + part diag(B) has a Cholesky factor in floating-point numbers."""
     try:
@@ -73,7 +73,7 @@ def _enclose_conjugate(low, high, B):
     most = 0.5 * (np.sqrt((1.0 + e) * a) + np.sqrt(b)) ** 2
     return np.array([max(0.0, least), (1.0 + error) * most + 1e-280])
 
-
+# %% ../../nbs/04_mkl_3_certificates.ipynb #192f028c
 @validate_params(
     {"lam": [Interval(Real, 0, None, closed="neither")]},
     prefer_skip_nested_validation=True,

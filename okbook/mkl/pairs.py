@@ -812,7 +812,7 @@ class Regularizer:
 
     def _check_definite(self, A):
         """Numbers e and s for which A + e diag(A) is positive semi-definite, and x'Ax
-        at least s x'diag(A)x for all x >= 0."""
+        at least s x'diag(A)x for all x >= 0, by eq-pairs-cholesky."""
         flat, on = np.flatnonzero(~self.curved), np.flatnonzero(self.curved)
         if (A.diagonal() < 0).any() or A[flat].any():
             m = flat[np.abs(A[flat]).max(axis=1).argmax()]
