@@ -85,7 +85,8 @@ def target_alignment(K, y):
     Raises
     ------
     ValueError
-        If there are not two classes, or as many labels as rows.
+        If there are not two classes, or as many labels as rows, or if K is zero or not
+        finite.
 
     Notes
     -----
@@ -103,7 +104,13 @@ def target_alignment(K, y):
             f"K must have a row and a column for each of the {len(signs)} labels: "
             f"got shape {K.shape}."
         )
-    return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))
+    size = np.linalg.norm(K)
+    if not 0 < size < np.inf:
+        raise ValueError(
+            f"A Gram matrix of norm {size} has no alignment: it must be finite, and "
+            f"not zero."
+        )
+    return signs @ (K @ signs) / (len(signs) * size)
 
 # %% ../../nbs/03_forest_kernel.ipynb #8f149638
 def forest_trees(forest):

@@ -5,6 +5,9 @@
 combines kernels and the support vector machines on a combined kernel.
 """
 
+from .certificates import (
+    check_certificate,
+)
 from .machines import (
     AlignmentMKL,
     BestKernel,
@@ -33,8 +36,11 @@ from .pairs import (
     optimality_conditions,
     pair_correlations,
     pair_labels,
+    relative_gap,
     solve_cvxpy,
     standardize_gram,
+    sum_error,
+    warn_of_gap,
 )
 from .solvers import (
     SmoothedLoss,
@@ -45,6 +51,7 @@ from .solvers import (
     next_width,
     positive_grid,
     secant_search,
+    smoothed_dual,
     smoothed_hessian,
     smoothed_hinge,
     solve_newton,
@@ -65,6 +72,7 @@ __all__ = [
     "UniformMKL",
     "alignment_weights",
     "certificate",
+    "check_certificate",
     "check_classes",
     "combine_grams",
     "dual_point",
@@ -83,12 +91,16 @@ __all__ = [
     "pair_correlations",
     "pair_labels",
     "positive_grid",
+    "relative_gap",
     "secant_search",
+    "smoothed_dual",
     "smoothed_hessian",
     "smoothed_hinge",
     "solve_cvxpy",
     "solve_newton",
     "solve_sgd",
     "standardize_gram",
+    "sum_error",
     "sum_to_one",
+    "warn_of_gap",
 ]

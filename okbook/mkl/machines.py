@@ -555,7 +555,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
     def _solve(self, problem, regularizer, rng):
         """What the solver of choice finds."""
         if self.solver == "cvxpy":
-            return solve_cvxpy(problem, regularizer, self.lam)
+            return solve_cvxpy(problem, regularizer, self.lam, tol=self.tol)
         if self.solver == "sgd":
             options = {"random_state": rng, **self._limits()}
             return solve_sgd(problem, regularizer, self.lam, **options)

@@ -4,10 +4,12 @@
 
 # %% auto #0
 __all__ = ['REGULARIZERS', 'gram_moments', 'standardize_gram', 'pair_labels', 'map_row_blocks', 'check_classes',
-           'pair_correlations', 'PairProblem', 'Regularizer', 'make_regularizer', 'nonnegative_quadratic', 'dual_value',
-           'dual_point', 'certificate', 'duality_gap', 'solve_cvxpy', 'lam_max', 'optimality_conditions']
+           'pair_correlations', 'PairProblem', 'sum_error', 'Regularizer', 'make_regularizer', 'nonnegative_quadratic',
+           'dual_value', 'dual_point', 'warn_of_gap', 'relative_gap', 'certificate', 'duality_gap', 'solve_cvxpy',
+           'lam_max', 'optimality_conditions']
 
 # %% ../../nbs/04_mkl.ipynb #a369a8e3
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from numbers import Integral, Real
@@ -16,6 +18,7 @@ import numpy as np
 import scipy.linalg as sla
 from joblib import effective_n_jobs
 from numba import njit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.multiclass import check_classification_targets
@@ -218,6 +221,9 @@ def map_row_blocks(work, n_rows, n_jobs=None):
         return list(pool.map(work, edges[:-1], edges[1:]))
 
 
+_SINGLE = np.finfo(np.float32)
+
+
 def _checked_grams(kernels, n, check_psd):
     """Gram matrices one at a time, each checked."""
     for m, K in enumerate(kernels):
@@ -231,6 +237,13 @@ def _checked_grams(kernels, n, check_psd):
             raise ValueError(
                 f"kernels[{m}] is zero: it says nothing about any pair, and "
                 f"correlates with nothing."
+            )
+        largest = max(K.max(), -K.min())
+        if not _SINGLE.tiny <= largest <= _SINGLE.max:
+            raise ValueError(
+                f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
+                f"single precision, which holds {_SINGLE.tiny:.2g} to "
+                f"{_SINGLE.max:.2g}. Scale the kernel, as standardize_gram does."
             )
         yield K
 
@@ -276,6 +289,18 @@ def _multiply_rows(Z, mu, first, last, out):
         for m in range(len(mu)):
             total += Z[q, m] * mu[m]
         out[q] = total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _absolute_rows(Z, w, first, last):
+    """The sum of w, and w'|Z|, of a block of rows, in double precision."""
+    out = np.zeros(Z.shape[1] + 1)
+    for q in range(first, last):
+        weight = np.float64(w[q])
+        out[0] += weight
+        for m in range(Z.shape[1]):
+            out[m + 1] += weight * abs(Z[q, m])
+    return out
 
 
 @njit(cache=True, nogil=True)
@@ -545,8 +570,11 @@ class PairProblem:
         ndarray of shape (n_pairs,), float32
             The margins, summed in double precision.
         """
+        return self._margins(mu, np.float32)
+
+    def _margins(self, mu, dtype):
         mu = np.ascontiguousarray(mu, dtype=np.float64)
-        out = np.empty(self.n_pairs, dtype=np.float32)
+        out = np.empty(self.n_pairs, dtype=dtype)
         map_row_blocks(
             lambda first, last: _multiply_rows(self.Z, mu, first, last, out),
             self.n_pairs,
@@ -569,9 +597,8 @@ class PairProblem:
         float
             The loss; it is 1 at ``mu = 0``.
         """
-        return float(
-            np.vdot(self.w.astype(np.float64), np.maximum(1.0 - self.margins(mu), 0.0))
-        )
+        hinges = np.maximum(1.0 - self._margins(mu, np.float64), 0.0)
+        return float(np.vdot(self.w.astype(np.float64), hinges))
 
     def adjoint(self, a):
         r"""Adjoint of the margins, :math:`v = \sum_q a_q t_q z_q` (eq-pairs-adjoint).
@@ -587,7 +614,7 @@ class PairProblem:
             Minus the gradient of the loss, where ``a`` is ``w`` on the pairs of margin
             below 1 and 0 above.
         """
-        a = np.ascontiguousarray(a)
+        a = np.ascontiguousarray(a, dtype=np.float64)
         return sum(
             map_row_blocks(
                 lambda first, last: _adjoint_rows(self.Z, self.t, a, first, last),
@@ -615,11 +642,102 @@ class PairProblem:
         """
         return 0.5 * lam * regularizer.value(mu) + self.loss(mu)
 
+    @cached_property
+    def absolute_sums_(self):
+        r"""Sums :math:`\sum_q w_q` and :math:`\sum_q w_q |z_{qm}|`, an array of shape
+        (p + 1,): the scale of what rounding can do, for one pass over the pairs."""
+        return sum(
+            map_row_blocks(
+                lambda first, last: _absolute_rows(self.Z, self.w, first, last),
+                self.n_pairs,
+                self.n_jobs,
+            )
+        )
+
+    def round_outward(self, mu, loss, total, v):
+        r"""Bounds of three sums over pairs, on the side where a certificate holds
+        whatever the rounding.
+
+        Parameters
+        ----------
+        mu : ndarray of shape (p,)
+            Weights of the kernels, not negative.
+        loss : float
+            Their hinge loss, summed in double precision.
+        total : float
+            The sum of dual variables between 0 and ``w``.
+        v : ndarray of shape (p,)
+            The adjoint of these.
+
+        Returns
+        -------
+        loss : float
+            At least the exact loss.
+        total : float
+            At most the exact sum.
+        v : ndarray of shape (p,)
+            At least the exact adjoint, entry by entry.
+
+        Notes
+        -----
+        This is eq-pairs-outward: the arrays ``Z``, ``t`` and ``w`` are exact, and the
+        order of the sums does not matter. Derived in the chapter :ref:`ch-mkl`.
+        """
+        weight, sizes = float(self.absolute_sums_[0]), self.absolute_sums_[1:]
+        error = sum_error(2 * (self.n_pairs + self.n_kernels + _FEW))
+        return (
+            loss + error * (weight + float(sizes @ mu)),
+            float(total) * (1.0 - error),
+            v + error * sizes,
+        )
+
 # %% ../../nbs/04_mkl.ipynb #6ac4e615
-# A least eigenvalue below this part of the largest diagonal entry counts as zero.
-_DEFINITE = 1e-10
-# Dual variables that were scaled to be feasible may miss it by rounding.
-_FEASIBLE = 1e-12
+# What rounding to single precision can take from the eigenvalues of a matrix is lifted
+# by one of these parts of its diagonal; more is no rounding.
+_LIFTS = 10.0 ** np.arange(-13, -4)
+# Parts of its diagonal that a definite matrix is shown to exceed.
+_DROPS = np.r_[0.5, 10.0 ** -np.arange(1.0, 11.0)]
+# Operations beside those of a sum that its error bound leaves room for.
+_FEW = 16
+# Below it products lose digits, and the bounds of rounding do not hold.
+_UNDERFLOW = 1e-280
+
+
+def sum_error(n):
+    r"""Bound of the relative rounding error of a sum of n products in double precision,
+    in any order: :math:`\gamma_n = nu / (1 - nu)`, with :math:`u = 2^{-53}`.
+
+    Parameters
+    ----------
+    n : int
+        The number of terms.
+
+    Returns
+    -------
+    float
+        The bound, as a part of the sum of the absolute values of the terms.
+
+    Notes
+    -----
+    This is eq-pairs-gamma. Derived in the chapter :ref:`ch-mkl`.
+
+    Examples
+    --------
+    >>> from okbook.mkl import sum_error
+    >>> sum_error(10) < 1e-14
+    True
+    """
+    return n * 2.0**-53 / (1.0 - n * 2.0**-53)
+
+
+def _first_definite(A, parts):
+    """The first of some parts d for which A + d diag(A) has a Cholesky factor, or
+    None."""
+    for part in parts:
+        H = A + np.diag(part * A.diagonal())
+        if sla.lapack.dpotrf(H, overwrite_a=1)[1] == 0:
+            return part
+    return None
 
 
 class Regularizer:
@@ -629,12 +747,21 @@ class Regularizer:
     Parameters
     ----------
     linear : array-like of shape (p,)
-        The vector c. Where ``A[m, m]`` is zero, ``c[m]`` must be positive.
+        The vector c, not negative; positive where ``A[m, m]`` is zero.
     quadratic : array-like of shape (p, p)
         The matrix A: positive semi-definite, with entries that are not negative or
-        without a zero eigenvalue.
+        without a zero eigenvalue. It is taken in double precision, and made exactly
+        symmetric. Negative eigenvalues that rounding to single precision explains are
+        allowed where no entry is negative: the certificates allow for them.
     name : str, default="custom"
         What to call it.
+
+    Attributes
+    ----------
+    linear, quadratic : ndarray of shape (p,) and (p, p)
+        c and A, in double precision: these numbers are the regulariser.
+    curved : ndarray of bool of shape (p,)
+        Where the diagonal of A is positive.
 
     Raises
     ------
@@ -659,19 +786,21 @@ class Regularizer:
 
     def __init__(self, linear, quadratic, name="custom"):
         c = np.asarray(linear, dtype=np.float64)
-        A = check_gram(quadratic, name="quadratic").astype(np.float64)
+        A = check_gram(quadratic, name="quadratic", psd=False).astype(np.float64)
         if c.ndim != 1 or len(A) != len(c) or not np.isfinite(c).all():
             raise ValueError(
                 f"linear must be finite, and as long as quadratic: got shapes "
                 f"{c.shape} and {A.shape}."
             )
-        least = sla.eigvalsh(A, subset_by_index=[0, 0])[0] if A.min() < 0 else np.inf
-        if not least > _DEFINITE * A.diagonal().max():
+        if (c < 0).any() and (A.diagonal()[c < 0] > 0).all():
+            m = c.argmin()
             raise ValueError(
-                "quadratic must have entries >= 0 or be positive definite: there is a "
-                "direction in which it is zero."
+                f"linear must not be negative, so that the objective is positive and "
+                f"a gap can be a part of it: kernel {m} has {c[m]:.3g}."
             )
+        A = 0.5 * (A + A.T)
         self.curved = A.diagonal() > 0
+        self._lift, self._curvature = self._check_definite(A)
         if (c[~self.curved] <= 0).any():
             m = np.flatnonzero(~self.curved)[c[~self.curved].argmin()]
             raise ValueError(
@@ -680,6 +809,33 @@ class Regularizer:
                 f"where quadratic has a zero on its diagonal."
             )
         self.linear, self.quadratic, self.name = c, A, name
+
+    def _check_definite(self, A):
+        """Numbers e and s for which A + e diag(A) is positive semi-definite, and x'Ax
+        at least s x'diag(A)x for all x >= 0, by eq-pairs-cholesky."""
+        flat, on = np.flatnonzero(~self.curved), np.flatnonzero(self.curved)
+        if (A.diagonal() < 0).any() or A[flat].any():
+            m = flat[np.abs(A[flat]).max(axis=1).argmax()]
+            raise ValueError(
+                f"quadratic must be positive semi-definite, but its row {m} is not "
+                f"zero, and has {A[m, m]:.3g} on the diagonal."
+            )
+        A, error = A[np.ix_(on, on)], 2 * len(on) * sum_error(len(on) + _FEW)
+        mixed = A.size > 0 and A.min() < 0
+        part = _first_definite(A, -_DROPS if mixed else _LIFTS) if len(on) else 0.0
+        if part is not None:
+            return (0.0, -part - error) if mixed else (part + error, 1.0)
+        if mixed and _first_definite(A, _LIFTS) is not None:
+            raise ValueError(
+                "quadratic must have entries >= 0 or be positive definite: there is a "
+                "direction in which it is zero."
+            )
+        root = np.sqrt(A.diagonal())
+        least = sla.eigvalsh(A / root / root[:, None], subset_by_index=[0, 0])[0]
+        raise ValueError(
+            f"quadratic must be positive semi-definite, but with its diagonal scaled to "
+            f"one it has an eigenvalue of {least:.3g}."
+        )
 
     def __repr__(self):
         return f"Regularizer({self.name!r}, {len(self.linear)} kernels)"
@@ -699,6 +855,22 @@ class Regularizer:
         """
         mu = np.asarray(mu, dtype=np.float64)
         return float(self.linear @ mu + mu @ (self.quadratic @ mu))
+
+    def upper_value(self, mu):
+        r"""Value :math:`c^\top\mu + \mu^\top A\mu`, rounded upwards.
+
+        Parameters
+        ----------
+        mu : ndarray of shape (p,)
+            Weights, not negative.
+
+        Returns
+        -------
+        float
+            At least the exact value, by eq-pairs-gamma.
+        """
+        size = self.linear @ mu + mu @ (np.abs(self.quadratic) @ mu)
+        return self.value(mu) + sum_error(4 * (len(mu) + _FEW)) * float(size)
 
     def gradient(self, mu):
         r"""Gradient :math:`c + 2 A\mu`.
@@ -730,16 +902,16 @@ class Regularizer:
         -------
         float
             The largest s with :math:`s v_m \le \lambda c_m / 2` for all m with
-            :math:`A_{mm} = 0`.
+            :math:`A_{mm} = 0`; if it is less than 1, a few units in the last place
+            less.
         """
         flat = ~self.curved & (v > 0)
-        return float(
-            min(1.0, (0.5 * lam * self.linear[flat] / v[flat]).min(initial=1.0))
-        )
+        s = float((0.5 * lam * self.linear[flat] / v[flat]).min(initial=np.inf))
+        return min(1.0, s * (1.0 - sum_error(_FEW)))
 
     def conjugate(self, v, lam, start=None):
-        r"""Supremum over weights of :math:`v^\top \mu - \frac\lambda2 R(\mu)`, and
-        where it is reached.
+        r"""Upper bound of the supremum over weights of :math:`v^\top \mu -
+        \frac\lambda2 R(\mu)`, and weights that come near it.
 
         Parameters
         ----------
@@ -753,25 +925,38 @@ class Regularizer:
         Returns
         -------
         value : float
-            The supremum; infinite if an entry of v without a quadratic term exceeds its
+            At least the supremum, whatever the rounding and however good the weights
+            are; infinite if an entry of v without a quadratic term exceeds its
             threshold :math:`\lambda c_m / 2`.
         mu : ndarray of shape (p,)
-            Weights that reach it (zeros if it is infinite).
+            The weights: they reach the supremum but for rounding (zeros if it is
+            infinite).
 
         Notes
         -----
-        Derived in the chapter :ref:`ch-mkl`.
+        This is eq-pairs-bound, in which rounding is allowed for. Derived in the chapter
+        :ref:`ch-mkl`.
         """
         u, mu = v - 0.5 * lam * self.linear, np.zeros(len(v))
-        if (u[~self.curved] > _FEASIBLE * lam * self.linear[~self.curved]).any():
-            return np.inf, mu
         on = np.flatnonzero(self.curved)
-        if len(on):
-            A = lam * self.quadratic[np.ix_(on, on)]
-            mu[on] = nonnegative_quadratic(
-                A, u[on], None if start is None else start[on]
-            )
-        return float(u @ mu - 0.5 * lam * (mu @ (self.quadratic @ mu))), mu
+        if (u[~self.curved] > 0.0).any() or not np.isfinite(u).all():
+            return np.inf, mu
+        if not len(on):
+            return 0.0, mu
+        B = lam * self.quadratic[np.ix_(on, on)]
+        D, u = B.diagonal(), u[on]
+        if D.min() < _UNDERFLOW:
+            return np.inf, mu
+        x = nonnegative_quadratic(B, u, None if start is None else start[on])
+        error = sum_error(2 * (len(on) + _FEW))
+        product, size = B @ x, np.abs(B) @ x
+        far = error * (np.abs(v[on]) + 0.5 * lam * self.linear[on] + size)
+        r = np.maximum(u - product + far, 0.0)
+        a = x @ product + self._lift * (x @ (D * x)) + error * (x @ size)
+        b = np.sum(r * (r / (self._curvature * D)))
+        root = np.sqrt((1.0 + self._lift) * a) + np.sqrt(b)
+        value, mu[on] = 0.5 * (1.0 + error) * root * root + _UNDERFLOW, x
+        return (float(value) if value < np.inf else np.inf), mu
 
     def dual_value(self, total, v, lam, start=None):
         """Dual value of variables with a given sum and adjoint, scaled down where they
@@ -780,9 +965,9 @@ class Regularizer:
         Parameters
         ----------
         total : float
-            The sum of the dual variables.
+            The sum of the dual variables, or less.
         v : ndarray of shape (p,)
-            Their adjoint.
+            Their adjoint, or more, entry by entry.
         lam : float
             The factor of the regulariser.
         start : ndarray of shape (p,), optional
@@ -791,10 +976,12 @@ class Regularizer:
         Returns
         -------
         float
-            A lower bound of the objective at any weights.
+            A lower bound of the objective at any weights, whatever the rounding.
         """
         s = self.scale_dual(v, lam)
-        return s * float(total) - self.conjugate(s * v, lam, start)[0]
+        most = self.conjugate(np.nextafter(s * v, np.inf), lam, start)[0]
+        error = sum_error(_FEW)
+        return (1.0 - error) * s * float(total) - (1.0 + error) * most
 
 # %% ../../nbs/04_mkl.ipynb #486a3a1a
 def _root_sums(Q):
@@ -867,13 +1054,38 @@ def make_regularizer(name, Q, rho=0.5):
     return Regularizer(*REGULARIZERS[name](Q, rho), name=name)
 
 # %% ../../nbs/04_mkl.ipynb #5a1eed73
-# Added to the diagonal, as a part of it, so that a singular block can be solved.
-_RIDGE = 1e-12
+# Added to the diagonal, as a part of it, so that a singular block can be solved; and
+# what it is multiplied by if that was too little.
+_RIDGE, _RAISED = 1e-12, 100.0
 # Slopes below this part of the largest entry of u count as zero: some ten thousand
 # units in the last place, since they are sums of p terms that nearly cancel.
 _NO_SLOPE = 1e-11
 # Instead of a division by zero.
 _TINY = 1e-300
+# Units of two kernels whose diagonal entries differ by more than this: left alone, they
+# would take too many of the digits of which the slopes keep eleven.
+_FAR_APART = 1e12
+
+
+def _units(diagonal):
+    """Powers of two that bring the diagonal of a matrix near one, so that units cancel
+    and nothing is rounded; ones where the units are not far apart."""
+    if not diagonal.max(initial=0.0) > _FAR_APART * diagonal.min(initial=np.inf):
+        return np.ones(len(diagonal))
+    halves = np.round(0.5 * np.log2(np.maximum(diagonal, _TINY)))
+    return np.where(diagonal > 0, 2.0**halves, 1.0)
+
+
+def _solve_ridged(A, ridge, u):
+    """Solve (A + ridge) x = u. The ridge is raised until there is a Cholesky factor,
+    which takes more than one trial only where rounding has made A indefinite."""
+    while True:
+        _, x, info = sla.lapack.dposv(A + np.diag(ridge), u)
+        if info == 0 and np.isfinite(x).all():
+            return x
+        if info < 0 or not np.isfinite(A).all():
+            raise ValueError("The matrix of a quadratic program must be finite.")
+        ridge = _RAISED * ridge
 
 
 def nonnegative_quadratic(A, u, start=None, max_steps=None):
@@ -913,7 +1125,9 @@ def nonnegative_quadratic(A, u, start=None, max_steps=None):
     >>> nonnegative_quadratic(A, np.array([1.0, 0.2])).round(6)
     array([1., 0.])
     """
-    x = np.zeros(len(u)) if start is None else np.array(start, dtype=np.float64)
+    units = _units(A.diagonal())
+    A, u = A / units / units[:, None], u / units
+    x = np.zeros(len(u)) if start is None else units * start
     passive, scale = x > 0, np.abs(u).max(initial=_TINY)
     ridge = _RIDGE * A.diagonal()
     for _ in range(30 * len(u) + 1 if max_steps is None else max_steps):
@@ -925,22 +1139,34 @@ def nonnegative_quadratic(A, u, start=None, max_steps=None):
                 break
             passive[entering] = True
         on = np.flatnonzero(passive)
-        step = sla.lapack.dposv(A[np.ix_(on, on)] + np.diag(ridge[on]), slope[on])[1]
+        step = _solve_ridged(A[np.ix_(on, on)], ridge[on], slope[on])
         lengths = np.divide(x[on], -step, out=np.full(len(on), np.inf), where=step < 0)
         length = min(1.0, lengths.min())
         x[on] = np.maximum(x[on] + length * step, 0.0)
         if length < 1.0:
             x[on[lengths <= length]] = 0.0
             passive = x > 0
-    return x
+    return x / units
 
 # %% ../../nbs/04_mkl.ipynb #8ab12534
 _LAM = {"lam": [Interval(Real, 0, None, closed="neither")]}
 
 
+def _checked_vector(values, n, name):
+    """A vector of n finite numbers."""
+    values = np.asarray(values)
+    if values.shape != (n,) or not np.isfinite(values).all():
+        raise ValueError(
+            f"{name} must be a vector of {n} finite numbers: got shape {values.shape}"
+            f"{'' if np.isfinite(values).all() else ', with NaN or infinity'}."
+        )
+    return values
+
+
 @validate_params(_LAM, prefer_skip_nested_validation=True)
 def dual_value(problem, regularizer, lam, a):
-    r"""Dual value of dual variables: a lower bound of the objective, whatever they are.
+    r"""Dual value of dual variables: a lower bound of the objective, whatever they are,
+    and whatever the rounding.
 
     Parameters
     ----------
@@ -977,10 +1203,10 @@ def dual_value(problem, regularizer, lam, a):
     >>> float(round(dual_value(problem, make_regularizer("l1", 2), 1.0, problem.w), 3))
     0.543
     """
-    a = np.clip(a, 0.0, problem.w)
-    return regularizer.dual_value(
-        a.sum(dtype=np.float64), problem.adjoint(a), float(lam)
-    )
+    a = np.clip(_checked_vector(a, problem.n_pairs, "a"), 0.0, problem.w)
+    total, v = a.sum(dtype=np.float64), problem.adjoint(a)
+    _, total, v = problem.round_outward(np.zeros(len(v)), 0.0, total, v)
+    return regularizer.dual_value(total, v, float(lam))
 
 # %% ../../nbs/04_mkl.ipynb #ad55f245
 def dual_point(problem, mu):
@@ -1014,6 +1240,77 @@ def dual_point(problem, mu):
     return problem.w * np.heaviside(1.0 - problem.margins(mu), 0.5)
 
 
+def warn_of_gap(gap, tol, where, stacklevel=4):
+    """Warn that a solver has stopped with a gap that is wider than was asked for.
+
+    Parameters
+    ----------
+    gap : float
+        The relative duality gap.
+    tol : float
+        The gap that was asked for.
+    where : str
+        What the solver has done, for the message.
+    stacklevel : int, default=4
+        Whose line the warning names, as in ``warnings.warn``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``gap`` exceeds ``tol``.
+
+    Notes
+    -----
+    Derived in the chapter :ref:`ch-mkl`.
+    """
+    if not gap <= tol:
+        warnings.warn(
+            f"The relative duality gap is {gap:.2g} {where}, and not tol={tol:.2g}.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def relative_gap(objective, dual):
+    """Gap between an upper bound of an objective and a lower bound of its least value,
+    as a part of the former.
+
+    Parameters
+    ----------
+    objective : float
+        The upper bound, positive.
+    dual : float
+        The lower bound.
+
+    Returns
+    -------
+    float
+        The gap, never negative.
+
+    Raises
+    ------
+    ArithmeticError
+        If the lower bound exceeds the upper one, so that one of them is false, or if
+        one is not a number. Nothing is clipped.
+
+    Notes
+    -----
+    Derived in the chapter :ref:`ch-mkl`.
+
+    Examples
+    --------
+    >>> from okbook.mkl import relative_gap
+    >>> relative_gap(2.0, 1.5)
+    0.25
+    """
+    if not dual <= objective < np.inf:
+        raise ArithmeticError(
+            f"A lower bound of {dual:.17g} and an objective of {objective:.17g} "
+            f"contradict each other: one of them is false. Please report the problem."
+        )
+    return (objective - dual) / objective
+
+
 def certificate(problem, regularizer, lam, mu, a):
     r"""Weights with a bound on their distance from the optimum.
 
@@ -1033,13 +1330,19 @@ def certificate(problem, regularizer, lam, mu, a):
     Returns
     -------
     Bunch
-        ``mu`` and ``a`` as they came; ``objective`` of the first and ``dual`` value of
-        the second; ``gap``, their difference as a part of the objective.
+        ``mu`` and ``a`` as they came; ``objective`` of the first, rounded upwards, and
+        ``dual`` value of the second, rounded downwards; ``gap``, their difference as a
+        part of the objective.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative, or a number is not finite.
 
     Notes
     -----
-    No weights have an objective below ``(1 - gap)`` times this one (thm-pairs-dual).
-    Derived in the chapter :ref:`ch-mkl`.
+    No weights have an objective below ``(1 - gap)`` times this one (thm-pairs-dual),
+    whatever the rounding (thm-pairs-bound). Derived in the chapter :ref:`ch-mkl`.
 
     Examples
     --------
@@ -1052,9 +1355,13 @@ def certificate(problem, regularizer, lam, mu, a):
     >>> round(found.objective, 2), round(found.gap, 2)
     (1.0, 0.0)
     """
-    objective = problem.objective(mu, regularizer, lam)
-    dual = dual_value(problem, regularizer, lam, a)
-    gap = (objective - dual) / objective
+    mu = _checked_vector(mu, problem.n_kernels, "mu")
+    if mu.min() < 0:
+        raise ValueError(f"Weights must not be negative: the least is {mu.min():.3g}.")
+    dual, nothing = dual_value(problem, regularizer, lam, a), np.zeros(len(mu))
+    loss = problem.round_outward(mu, problem.loss(mu), 0.0, nothing)[0]
+    objective = 0.5 * lam * regularizer.upper_value(mu) + loss
+    gap = relative_gap(objective, dual)
     return Bunch(mu=mu, a=a, objective=objective, dual=dual, gap=gap)
 
 
@@ -1078,7 +1385,7 @@ def duality_gap(problem, regularizer, lam, mu, a=None):
     Returns
     -------
     float
-        The gap, never negative but for rounding.
+        The gap, never negative.
 
     Notes
     -----
@@ -1095,8 +1402,11 @@ def duality_gap(problem, regularizer, lam, mu, a=None):
 _NO_EFFECT = 1e-6
 
 
-@validate_params(_LAM, prefer_skip_nested_validation=True)
-def solve_cvxpy(problem, regularizer, lam, **options):
+@validate_params(
+    {**_LAM, "tol": [Interval(Real, 0, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
+def solve_cvxpy(problem, regularizer, lam, tol=1e-3, **options):
     r"""Solve the problem as it is written, with cvxpy: for some ten thousand pairs at
     most.
 
@@ -1108,6 +1418,9 @@ def solve_cvxpy(problem, regularizer, lam, **options):
         The term R.
     lam : float
         Its factor, positive.
+    tol : float, default=1e-3
+        Warn if the relative duality gap is wider than this. cvxpy stops by criteria of
+        its own, which ``options`` can change.
     **options
         For ``cvxpy.Problem.solve``; by default the solver is Clarabel.
 
@@ -1117,6 +1430,16 @@ def solve_cvxpy(problem, regularizer, lam, **options):
         ``mu`` (p,), the weights, zero where they move no margin by 1e-6; ``a``
         (n_pairs,), the dual variables; ``objective`` and ``dual``, computed afresh from
         these; ``gap``, their difference as a part of the objective.
+
+    Raises
+    ------
+    RuntimeError
+        If cvxpy finds no weights, as where lam is so large that its numbers fail it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is wider than ``tol``.
 
     Notes
     -----
@@ -1130,13 +1453,24 @@ def solve_cvxpy(problem, regularizer, lam, **options):
     slack = cp.Variable(problem.n_pairs, nonneg=True)
     hinge = 1.0 - Z @ mu <= slack
     R = regularizer.linear @ mu + cp.quad_form(mu, cp.psd_wrap(regularizer.quadratic))
-    cp.Problem(cp.Minimize(0.5 * float(lam) * R + w @ slack), [hinge]).solve(
-        **{"solver": "CLARABEL", **options}
-    )
+    program = cp.Problem(cp.Minimize(0.5 * float(lam) * R + w @ slack), [hinge])
+    with warnings.catch_warnings():  # the gap says more than cvxpy's own warning
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        try:
+            program.solve(**{"solver": "CLARABEL", **options})
+        except cp.error.SolverError as error:
+            raise RuntimeError(f"cvxpy fails at lam={lam:.3g}: {error}") from error
+    if mu.value is None or hinge.dual_value is None:
+        raise RuntimeError(
+            f"cvxpy finds no weights at lam={lam:.3g}: it says {program.status!r}. "
+            f"solve_newton has no such limit."
+        )
     effect = mu.value * np.sqrt(np.mean(Z**2, axis=0))
     weights = np.where(effect > _NO_EFFECT, mu.value, 0.0)
     a = np.clip(hinge.dual_value, 0.0, w)
-    return certificate(problem, regularizer, float(lam), weights, a)
+    found = certificate(problem, regularizer, float(lam), weights, a)
+    warn_of_gap(found.gap, tol, f"at lam={lam:.3g}, where cvxpy has stopped")
+    return found
 
 # %% ../../nbs/04_mkl.ipynb #298604d5
 def lam_max(problem, regularizer):

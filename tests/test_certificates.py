@@ -1,0 +1,308 @@
+"""Certificates against exact rational arithmetic, a search for false ones, and mutants
+that must be caught."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import okbook.mkl.pairs as pairs
+from okbook.mkl import (
+    PairProblem,
+    Regularizer,
+    certificate,
+    check_certificate,
+    make_regularizer,
+    mkl_path,
+    solve_newton,
+    sum_error,
+)
+
+NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
+
+
+# a solver that stops short says so: here it is asked what it proves, not how far it gets
+stops_short = pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning"
+)
+
+
+# --- exact arithmetic ---
+
+
+def fractions(array):
+    "The numbers of an array, exactly."
+    array = np.asarray(array, dtype=float)
+    return [fractions(row) for row in array] if array.ndim else Fraction(float(array))
+
+
+def solve_exactly(A, b):
+    "Solve A x = b by elimination; None if A is singular."
+    n, rows = len(b), [list(row) + [value] for row, value in zip(A, b)]
+    for k in range(n):
+        pivot = next((i for i in range(k, n) if rows[i][k]), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for i in range(n):
+            if i != k and rows[i][k]:
+                factor = rows[i][k]
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k])]
+    return [row[-1] for row in rows]
+
+
+def exact_conjugate(u, B):
+    """The largest u'x - x'Bx/2 over x >= 0: the best of the stationary points of all
+    faces, among which the maximum is."""
+    best = Fraction(0)
+    for size in range(1, len(u) + 1):
+        for on in combinations(range(len(u)), size):
+            x = solve_exactly([[B[i][j] for j in on] for i in on], [u[i] for i in on])
+            if x is not None and min(x) >= 0:
+                best = max(best, sum(u[i] * xi for i, xi in zip(on, x)) / 2)
+    return best
+
+
+def exact_values(problem, regularizer, lam, mu, a):
+    "Objective and dual value, as the equations of the chapter define them."
+    Z, t, w = (fractions(part) for part in (problem.Z, problem.t, problem.w))
+    c, A = fractions(regularizer.linear), fractions(regularizer.quadratic)
+    mu, a, lam, p = fractions(mu), fractions(a), Fraction(float(lam)), len(c)
+    a = [min(max(value, Fraction(0)), most) for value, most in zip(a, w)]
+    margins = [tq * sum(x * y for x, y in zip(z, mu)) for tq, z in zip(t, Z)]
+    R = sum(x * y for x, y in zip(c, mu))
+    R += sum(mu[i] * A[i][j] * mu[j] for i in range(p) for j in range(p))
+    objective = lam * R / 2 + sum(x * max(1 - s, 0) for x, s in zip(w, margins))
+    v = [sum(x * tq * z[m] for x, tq, z in zip(a, t, Z)) for m in range(p)]
+    on = [m for m in range(p) if A[m][m]]
+    s = min(
+        [Fraction(1)]
+        + [lam * c[m] / (2 * v[m]) for m in range(p) if not A[m][m] and v[m] > 0]
+    )
+    u = [s * v[m] - lam * c[m] / 2 for m in on]
+    B = [[lam * A[i][j] for j in on] for i in on]
+    return objective, s * sum(a) - exact_conjugate(u, B)
+
+
+def contains(interval, value):
+    return Fraction(float(interval[0])) <= value <= Fraction(float(interval[1]))
+
+
+def centred(rng, n, twins=False, p=None):
+    "Kernels of rank one or two, some of which agree with the labels."
+    y = np.arange(n) % 2
+    p = int(rng.integers(1, 5)) if p is None else p
+    kernels = []
+    for _ in range(p):
+        F = rng.normal(size=(n, int(rng.integers(1, 3))))
+        F += (rng.random() < 0.5) * 0.8 * (2 * y - 1)[:, None]
+        F -= F.mean(axis=0)
+        kernels.append(F @ F.T)
+    if twins:
+        kernels[-1] = kernels[0]
+    return np.array(kernels), y
+
+
+def regularizers(rng, problem):
+    "Of all kinds: named, in single precision, with entries of both signs, mixed."
+    p, Q = problem.n_kernels, problem.correlations_
+    for name in NAMES:
+        yield make_regularizer(name, Q)
+    yield make_regularizer("l2-corr", Q.astype(np.float32))
+    M = rng.integers(-2, 3, size=(p, p)).astype(float)
+    yield Regularizer(rng.random(p), M @ M.T + np.eye(p))
+    flat = np.diag((np.arange(p) % 2).astype(float))
+    yield Regularizer(np.full(p, 0.5), flat)
+    scale = 10.0 ** rng.uniform(-6, 6, p)
+    yield Regularizer(0.1 * scale, Q * scale * scale[:, None])
+
+
+@stops_short
+@pytest.mark.parametrize("seed", range(12))
+def test_intervals_contain_the_exact_values(seed):
+    """thm-cert-check and thm-pairs-bound, in exact rational arithmetic: optimal and
+    random weights and dual variables, the latter out of their box by rounding, too."""
+    rng = np.random.default_rng(seed)
+    problem = PairProblem(
+        *centred(rng, 6, twins=seed % 2),
+        pair_weight=(None, "balanced")[seed % 2],
+        check_psd=False,
+    )
+    for term in regularizers(rng, problem):  # eq-pairs-dual, eq-mkl-1
+        lam = 10.0 ** rng.uniform(-5, 2)
+        found = solve_newton(problem, term, lam, tol=1e-4)
+        random = problem.w * rng.random(problem.n_pairs)
+        above = problem.w.astype(float) * (1 + 1e-9)
+        outside = np.where(rng.random(problem.n_pairs) < 0.5, -1e-12, above)
+        weights = rng.random(problem.n_kernels) * (rng.random(problem.n_kernels) < 0.6)
+        for mu, a in (
+            (found.mu, found.a),
+            (weights, random),
+            (weights, random.astype(np.float32)),
+            (weights, outside),
+        ):
+            objective, dual = exact_values(problem, term, lam, mu, a)
+            checked = check_certificate(problem, term, lam, mu, a)
+            assert contains(checked.objective, objective)
+            assert contains(checked.dual, dual)
+            assert contains(checked.gap, (objective - dual) / objective)
+            ours = certificate(problem, term, lam, mu, a)
+            assert Fraction(ours.objective) >= objective and Fraction(ours.dual) <= dual
+            assert_allclose(ours.objective, float(objective), rtol=1e-8, atol=1e-11)
+            assert_allclose(ours.dual, float(dual), rtol=1e-6, atol=1e-8)
+            assert np.ptp(checked.gap) <= 1e-6 * (1.0 + abs(checked.gap[1]))
+        assert Fraction(found.gap) >= (
+            1
+            - exact_values(problem, term, lam, found.mu, found.a)[1]
+            / Fraction(found.objective)
+        )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bound_of_the_conjugate_needs_no_maximiser(seed, monkeypatch):
+    """thm-pairs-bound: whatever weights an active-set method returns, the value is no
+    less than the supremum, and equal to it at the maximiser."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(1, 5))
+    G = rng.random((p, int(rng.integers(1, 4))))
+    term = Regularizer(0.1 * rng.random(p), (G @ G.T).astype(np.float32))
+    v, lam = rng.normal(size=p) + 0.5, 10.0 ** rng.uniform(-3, 3)
+    c, A = fractions(term.linear), fractions(term.quadratic)
+    u = [x - Fraction(lam) * y / 2 for x, y in zip(fractions(v), c)]
+    exact = exact_conjugate(u, [[Fraction(lam) * x for x in row] for row in A])
+    value, mu = term.conjugate(v, lam)
+    assert Fraction(value) >= exact
+    assert_allclose(value, float(exact), rtol=1e-5, atol=1e-12)  # A is rounded
+    for _ in range(20):
+        poor = mu * rng.exponential(size=p) + rng.random(p) * (rng.random(p) < 0.5)
+        monkeypatch.setattr(pairs, "nonnegative_quadratic", lambda *_, x=poor: x)
+        assert Fraction(term.conjugate(v, lam)[0]) >= exact
+
+
+def test_sum_error_is_a_bound():
+    "eq-pairs-gamma: sums that cancel, in several orders."
+    rng = np.random.default_rng(0)
+    for n in (3, 50, 2000):
+        x, y = rng.normal(size=(2, n)) * 10.0 ** rng.uniform(-8, 8, n)
+        exact = sum(a * b for a, b in zip(fractions(x), fractions(y)))
+        size = float(sum(abs(a * b) for a, b in zip(fractions(x), fractions(y))))
+        for order in (slice(None), slice(None, None, -1), rng.permutation(n)):
+            for total in (x[order] @ y[order], sum(x[order] * y[order])):
+                assert abs(float(Fraction(float(total)) - exact)) <= sum_error(n) * size
+
+
+# --- a search for false certificates ---
+
+
+def in_units(ratio, n=12):
+    "Two kernels in units a factor apart, and the regulariser in which units cancel."
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 2))
+    x -= x.mean(axis=0)
+    y = np.arange(n) % 2
+    x[:, 0] += 0.3 * (2 * y - 1)
+    x -= x.mean(axis=0)
+    K = np.array([np.outer(column, column) for column in x.T])
+    scale = np.array([1.0, ratio])
+    return (
+        PairProblem(K * scale[:, None, None], y, check_psd=False),
+        Regularizer(np.zeros(2), np.diag(scale**2)),
+    )
+
+
+@pytest.mark.parametrize("power", np.r_[-18:19:3, 11.5, 17.3])
+def test_units_apart(power):
+    """The exercise ex-pairs-scale, in which units cancel: the same gap is promised and
+    the same objective is reached, in any units."""
+    plain = solve_newton(*in_units(1.0), 0.1, tol=1e-6)
+    problem, term = in_units(10.0**power)
+    found = solve_newton(problem, term, 0.1)
+    assert found.gap <= 1e-3 and found.dual <= plain.objective
+    assert found.objective <= plain.objective * (1 + 1e-3)
+    checked = check_certificate(problem, term, 0.1, found.mu, found.a)
+    assert checked.gap[0] <= found.gap and checked.gap[1] <= 1e-3
+
+
+@stops_short
+@pytest.mark.parametrize("first", range(0, 150, 30))
+def test_single_precision(first):
+    "Correlations in single precision, kernels of low rank, a small lam."
+    for seed in range(first, first + 30):
+        rng = np.random.default_rng(seed)
+        p, r = int(rng.integers(10, 60)), int(rng.integers(1, 4))
+        base, y = centred(rng, 16, p=r)
+        problem = PairProblem(
+            np.tensordot(rng.dirichlet(np.ones(r), size=p), base, 1), y, check_psd=False
+        )
+        rounded = make_regularizer("l2-corr", problem.correlations_.astype(np.float32))
+        exact = make_regularizer("l2-corr", problem.correlations_)
+        found = solve_newton(problem, rounded, 1e-5)
+        best = problem.objective(
+            solve_newton(problem, exact, 1e-5, tol=1e-4).mu, rounded, 1e-5
+        )
+        assert found.dual <= min(best * (1 + 1e-9), found.objective)
+        checked = check_certificate(problem, rounded, 1e-5, found.mu, found.a)
+        assert checked.gap[0] <= found.gap <= 1e-3
+
+
+def families(rng):
+    "Problems on which certificates have been false, or might be."
+    n = 2 * int(rng.integers(3, 10))
+    y = np.arange(n) % 2
+    p = int(rng.choice([1, 2, 3, 8]))
+    K, _ = centred(rng, n, twins=rng.random() < 0.5, p=p)
+    kind = rng.choice(["plain", "units", "near", "tiny", "rank"])
+    if kind == "near":  # duplicates, but for the last digits
+        K = K[:1] * (1.0 + 1e-7 * rng.random((p, 1, 1)))
+    elif kind == "tiny":
+        K *= 10.0 ** rng.integers(-30, 31, size=(p, 1, 1)).astype(float)
+    elif kind == "rank":
+        K = np.tensordot(rng.dirichlet([1.0, 1.0], size=p), K[[0, -1]], 1)
+    problem = PairProblem(K, y, check_psd=False)
+    if kind in ("units", "tiny"):
+        sizes = np.sqrt(np.mean(problem.Z.astype(float) ** 2, axis=0))
+        if kind == "units":
+            sizes = 10.0 ** rng.uniform(-9, 9, p)
+            problem = PairProblem(K * sizes[:, None, None], y, check_psd=False)
+        Q, units = problem.correlations_, sizes * sizes[:, None]
+        terms = [
+            Regularizer(sizes, np.zeros((p, p))),
+            Regularizer(np.zeros(p), Q * units),
+            Regularizer(0.5 * sizes, 0.5 * Q.astype(np.float32) * units),
+        ]
+    else:
+        Q = problem.correlations_
+        names = rng.choice(NAMES, size=2, replace=False)
+        terms = [make_regularizer(name, Q) for name in names]
+        terms.append(make_regularizer("l2-corr", Q.astype(np.float32)))
+    return kind, problem, terms
+
+
+@stops_short
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_search_for_a_false_certificate(first):
+    """thm-pairs-bound: what is promised is true by the checker, and by every objective
+    that anybody has reached; and the checker agrees with the solver."""
+    for seed in range(first, first + 20):
+        rng = np.random.default_rng(seed)
+        kind, problem, terms = families(rng)
+        for term in terms:
+            lam = 10.0 ** rng.choice([-9, -6, -3, -1, 0, 2, 6])
+            tols = (1e-2, 1e-4, 1e-7)
+            every = [solve_newton(problem, term, lam, tol=tol) for tol in tols]
+            every += mkl_path(problem, term, [10 * lam, lam])[1:]
+            reached = min(
+                check_certificate(
+                    problem, term, lam, one.mu, np.zeros(problem.n_pairs)
+                ).objective[1]
+                for one in every
+            )
+            for found in every:
+                assert 0.0 <= found.gap and found.dual <= reached, (seed, kind, lam)
+                if "a" in found:
+                    checked = check_certificate(problem, term, lam, found.mu, found.a)
+                    assert checked.gap[0] <= found.gap, (seed, kind, lam)
+                    assert checked.dual[1] >= found.dual, (seed, kind, lam)
