@@ -120,15 +120,34 @@ def standardize_gram(K, moments=None):
 
 # %% ../../nbs/04_mkl.ipynb #dd25719b
 @njit(cache=True, nogil=True)
-def _pack_rows(K, first, last, out):
-    """Rows ``first`` to ``last`` of the upper triangle of a matrix, one after the
-    other."""
-    n = len(K)
-    q = first * n - first * (first - 1) // 2
-    for i in range(first, last):
-        for j in range(i, n):
-            out[q] = K[i, j]
-            q += 1
+def _pack_upper(K, out):
+    """The rows of the upper triangle of a matrix, one after the other."""
+    q = 0
+    for i in range(len(K)):
+        row, to = K[i, i:], out[q : q + len(K) - i]  # slices: copied many at a time
+        for j in range(len(row)):
+            to[j] = row[j]
+        q += len(row)
+
+
+# Rows of the tiles that are compared: two of them stay in the cache.
+_TILE = 64
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _asymmetry(K):
+    """Largest difference between a matrix and its transpose; NaN if it is not
+    finite."""
+    n, worst, total = len(K), 0.0, 0.0
+    for top in range(0, n, _TILE):
+        for left in range(top, n, _TILE):
+            for i in range(top, min(n, top + _TILE)):
+                row, column = K[i, left : left + _TILE], K[left : left + _TILE, i]
+                for j in range(len(row)):
+                    gap = abs(row[j] - column[j])
+                    worst = gap if gap > worst else worst
+                    total += gap
+    return worst if np.isfinite(total) else np.nan
 
 
 @njit(cache=True, nogil=True)
@@ -146,8 +165,9 @@ def _label_rows(codes, first, last, out):
 def _transpose_rows(columns, first, last, m, Z):
     """Write a few columns of Z, given as rows, a block of rows of Z at a time."""
     for q in range(first, last):
-        for k in range(len(columns)):
-            Z[q, m + k] = columns[k, q]
+        to, column = Z[q, m : m + len(columns)], columns[:, q]
+        for k in range(len(column)):
+            to[k] = column[k]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
 def pair_labels(y):
@@ -182,7 +202,7 @@ def pair_labels(y):
     return t
 
 # %% ../../nbs/04_mkl.ipynb #ffe8ff66
-def map_row_blocks(work, n_rows, n_jobs=None):
+def map_row_blocks(work, n_rows, n_jobs=None, least=1):
     """Call a function on consecutive blocks of rows, one block a thread.
 
     Parameters
@@ -194,6 +214,9 @@ def map_row_blocks(work, n_rows, n_jobs=None):
         The number of rows.
     n_jobs : int, optional
         Threads, as in joblib.
+    least : int, default=1
+        Rows of a block at least, where there are so many: to start a thread takes the
+        time of some thousand short rows.
 
     Returns
     -------
@@ -210,7 +233,7 @@ def map_row_blocks(work, n_rows, n_jobs=None):
     >>> map_row_blocks(lambda first, last: int(last - first), 5, n_jobs=2)
     [2, 3]
     """
-    n_threads = max(1, min(effective_n_jobs(n_jobs), n_rows))
+    n_threads = max(1, min(effective_n_jobs(n_jobs), n_rows // least))
     edges = np.linspace(0, n_rows, n_threads + 1).astype(np.int64)
     if n_threads == 1:
         return [work(0, n_rows)]
@@ -218,16 +241,32 @@ def map_row_blocks(work, n_rows, n_jobs=None):
         return list(pool.map(work, edges[:-1], edges[1:]))
 
 
+# What ``check_gram`` allows as a difference from the transpose, as a part of the
+# largest entry.
+_SYMMETRIC = 1e-5
+
+
+def _is_symmetric(K):
+    """Whether an array is seen to be finite and symmetric at one reading. If not,
+    ``check_gram`` has the last word, and the error."""
+    if type(K) is not np.ndarray or K.dtype not in (np.float32, np.float64):
+        return False
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.flags.c_contiguous:
+        return False
+    return _asymmetry(K) <= _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
+
+
 def _checked_grams(kernels, n, check_psd):
     """Gram matrices one at a time, each checked."""
     for m, K in enumerate(kernels):
-        K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
+        if check_psd or not _is_symmetric(K):
+            K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
         if len(K) != n:
             raise ValueError(
                 f"kernels[{m}] must have a row and a column for each of the {n} "
                 f"labels: {K.shape}."
             )
-        if not K.any():
+        if not K[0].any() and not K.any():
             raise ValueError(
                 f"kernels[{m}] is zero: it says nothing about any pair, and "
                 f"correlates with nothing."
@@ -250,9 +289,7 @@ def _pair_matrix(kernels, n, p, n_jobs=None):
     for K in kernels:
         if m + k == p:
             raise ValueError(f"There are more kernels than n_kernels={p}.")
-        map_row_blocks(
-            lambda first, last: _pack_rows(K, first, last, columns[k]), n, n_jobs
-        )
+        _pack_upper(K, columns[k])
         k += 1
         if k == len(columns) or m + k == p:
             map_row_blocks(

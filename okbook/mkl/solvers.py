@@ -11,6 +11,7 @@ import math
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 from numbers import Integral, Real
 
 import numpy as np
@@ -20,7 +21,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from okbook.mkl.pairs import (
     certificate,
@@ -280,6 +281,8 @@ _DAMPING = 1e-6
 _DAMPING_PAIRS = 2**11
 # Instead of a division by zero.
 _TINY = 1e-300
+# Pairs of a thread at least: it takes the time of some thousand pairs to start one.
+_THREAD_PAIRS = 2**14
 
 
 @dataclass(eq=False)
@@ -378,7 +381,7 @@ class SmoothedLoss:
             return np.r_[sums, adjoint]
 
         self.passes += self.share
-        sums = sum(map_row_blocks(work, len(self.w), self.n_jobs))
+        sums = sum(map_row_blocks(work, len(self.w), self.n_jobs, _THREAD_PAIRS))
         return _point_of_sums(mu, delta, sums, margins)
 
     def between(self, old, new, x, delta):
@@ -404,7 +407,7 @@ class SmoothedLoss:
                 _line_rows(old.margins, new.margins, self.w, x, delta, first, last)
             )
 
-        return sum(map_row_blocks(work, len(self.w), self.n_jobs))
+        return sum(map_row_blocks(work, len(self.w), self.n_jobs, _THREAD_PAIRS))
 
     def hessian(self, point):
         """Hessian of the smoothed loss at a point.
@@ -727,6 +730,17 @@ class _NewtonSolver:
         return 0.5 * lam * (self.regularizer.gradient(mu) - slack * self.flat)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #a1d0d8ca
+@cache
+def _thread_pools():
+    """The libraries' pools of threads: to look for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _single_threaded_blas():
+    """A context in which BLAS uses one thread: p x p systems are too small for two."""
+    return _thread_pools().limit(limits=1, user_api="blas")
+
+
 # At zero weights all margins are zero: with this width all pairs are in the zone, and
 # the first step is one of least squares.
 _FIRST_WIDTH = 4.0
@@ -855,7 +869,7 @@ def solve_newton(
     (array([2.5, 0. ]), True)
     """
     lam, p = float(lam), problem.n_kernels
-    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small
+    with _single_threaded_blas():
         if mu0 is None:
             mu0, delta, passes = _start_on_sample(
                 problem, regularizer, lam, tol, max_iter
@@ -1172,7 +1186,7 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     )
     states, sample = [_SolverState(lam) for lam in lams], _sampled_loss(problem)
     ordered = sorted(states, key=lambda state: -state.lam)
-    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small
+    with _single_threaded_blas():
         if sample.share == 1.0:
             _solve_descending(newton, ordered)
         else:
