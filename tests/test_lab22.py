@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from okbook.core import diffusion_gram
 from okbook.labs import rrsn_coauthors as lab
 from okbook.labs import rrsn_networks as lab21
-from okbook.labs.common import sign_flip_test
+from okbook.labs.common import sign_flip_test, stored_values
 from okbook.tables import read_cells, read_paper
 
 CACHES = (
@@ -67,6 +67,14 @@ def small(monkeypatch):
 @pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
 def test_every_cell_is_stored_and_no_other(table):
     check_cells(table)
+
+
+@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+def test_stored_values_are_read_by_row_and_column(table):
+    found, expected = stored_values(table.id), stored(table.id)
+    assert found.keys() == expected.keys()
+    for where, values in expected.items():
+        np.testing.assert_array_equal(found[where], values, strict=True)
 
 
 @pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
