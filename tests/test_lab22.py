@@ -3,10 +3,10 @@ is ever learnt from."""
 
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
+from lab_tools import TABLES, check_cells, holm_by_hand, stored
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import xlogy
@@ -17,10 +17,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from okbook.core import diffusion_gram
 from okbook.labs import rrsn_coauthors as lab
 from okbook.labs import rrsn_networks as lab21
-from okbook.labs.common import sign_flip_test
+from okbook.labs.common import sign_flip_test, stored_values
 from okbook.tables import read_cells, read_paper
 
-TABLES = Path(__file__).parents[1] / "tables"
 CACHES = (
     *(lab._searching, lab.search, lab._measured, lab.future_scores),
     *(lab._described, lab._looked_into, lab.best_new_links),
@@ -67,8 +66,15 @@ def small(monkeypatch):
 
 @pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
 def test_every_cell_is_stored_and_no_other(table):
-    stored = read_cells(TABLES / table.id)
-    assert len(stored) > 0 and set(stored) == set(table.keys())
+    check_cells(table)
+
+
+@pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
+def test_stored_values_are_read_by_row_and_column(table):
+    found, expected = stored_values(table.id), stored(table.id)
+    assert found.keys() == expected.keys()
+    for where, values in expected.items():
+        np.testing.assert_array_equal(found[where], values, strict=True)
 
 
 @pytest.mark.parametrize("table", lab.TABLES, ids=lambda table: table.id)
@@ -466,24 +472,6 @@ def test_new_links_by_hand(small, monkeypatch):
 # What the page says, read from the stored cells in another way
 
 
-def read(table_id):
-    "Row and column to the values of all repeats."
-    found = {}
-    for key, (value, _) in sorted(read_cells(TABLES / table_id).items()):
-        found.setdefault((key.row, key.column), []).append(value)
-    assert found, f"nothing is stored of {table_id}"
-    return {key: np.array(values) for key, values in found.items()}
-
-
-def corrected(p):
-    "Holm's p-values, one by one."
-    order, worst, found = sorted(range(len(p)), key=lambda k: p[k]), 0.0, [0.0] * len(p)
-    for step, k in enumerate(order):
-        worst = max(worst, min(1.0, (len(p) - step) * p[k]))
-        found[k] = worst
-    return found
-
-
 def marks(first, second):
     "For each column that both rows have: a significant gain, a loss, or neither."
     columns = [
@@ -495,7 +483,7 @@ def marks(first, second):
         second[1][second[0], column] - first[1][first[0], column] for column in columns
     ]
     up, down = (
-        corrected([sign_flip_test(sign * gap) for gap in gaps]) for sign in (1, -1)
+        holm_by_hand([sign_flip_test(sign * gap) for gap in gaps]) for sign in (1, -1)
     )
     return {
         c: "gain" if u < 0.05 else "loss" if d < 0.05 else ""
@@ -504,7 +492,7 @@ def marks(first, second):
 
 
 def test_three_pairs_in_a_thousand_and_same_words_are_links():
-    words = read("rrsn-table1-words")
+    words = stored("rrsn-table1-words")
     for row in ("(a) frequencies", "(b) frequencies"):
         n, links = (words[row, c][0] for c in ("authors", "links"))
         assert round(1000 * links / (n * (n - 1) / 2)) == 3
@@ -522,7 +510,7 @@ def test_three_pairs_in_a_thousand_and_same_words_are_links():
 
 
 def test_all_areas_are_above_the_printed_ones():
-    ours = read("rrsn-table1")
+    ours = stored("rrsn-table1")
     for (row, column), (paper, _) in read_paper(TABLES / "rrsn-table1").items():
         assert (
             ours[row, column].mean() > paper
@@ -531,7 +519,7 @@ def test_all_areas_are_above_the_printed_ones():
 
 
 def test_gains_and_losses_are_as_the_page_says():
-    main, varied = read("rrsn-table1"), read("rrsn-table1-sensitivity")
+    main, varied = stored("rrsn-table1"), stored("rrsn-table1-sensitivity")
     for suffix in ("", ", 1999"):
         found = marks((f"supervised{suffix}", main), (f"semi-supervised{suffix}", main))
         assert found["auc-roc 5"] == found["auc-roc 10"] == "loss"
@@ -563,7 +551,7 @@ def test_gains_and_losses_are_as_the_page_says():
 
 
 def test_words_alone_beat_both_learners():
-    ours = read("rrsn-table1")
+    ours = stored("rrsn-table1")
     for suffix in ("", ", 1999"):
         for area in lab.AREAS:
             alone = ours[f"words alone{suffix}", f"{area} 5"]
@@ -579,7 +567,7 @@ def test_words_alone_beat_both_learners():
 
 
 def test_links_of_the_future_are_harder_and_labels_do_not_help():
-    ours = read("rrsn-table1")
+    ours = stored("rrsn-table1")
     for row in ("supervised", "supervised, 1999", "words alone", "words alone, 1999"):
         for area in lab.AREAS:
             assert (
@@ -592,7 +580,7 @@ def test_links_of_the_future_are_harder_and_labels_do_not_help():
 
 
 def test_future():
-    future, words = read("rrsn-table1-future"), read("rrsn-table1-words")
+    future, words = stored("rrsn-table1-future"), stored("rrsn-table1-words")
     best = max(lab.FUTURE_ROWS, key=lambda row: future[row, "auc-roc"][0])
     assert best.startswith("words alone")
     n, links, new = (
@@ -600,7 +588,7 @@ def test_future():
     )
     chance = 10000 * new / (n * (n - 1) / 2 - links)
     assert 15 < future["supervised", "hits 10000"][0] / chance < 25
-    listed = read("rrsn-table1-new-links")
+    listed = stored("rrsn-table1-new-links")
     came = sum(listed[row, "came true"][0] for row in lab.NEW_LINKS.rows)
     assert came <= future["supervised", "hits 100"][0]
     ends = [
@@ -611,11 +599,11 @@ def test_future():
 
 
 def test_the_gain_drowns_in_the_intervals():
-    printed, draws = read_paper(TABLES / "rrsn-table1"), read("rrsn-table1-draws")
+    printed, draws = read_paper(TABLES / "rrsn-table1"), stored("rrsn-table1-draws")
     gain = (
         printed["semi-supervised", "auc-pr 5"][0] - printed["supervised", "auc-pr 5"][0]
     )
-    ours = read("rrsn-table1")
+    ours = stored("rrsn-table1")
     for row in ("supervised", "semi-supervised"):
         low, high = (draws[row, column] for column in lab.INTERVAL)
         assert (high - low > gain).all() and 4 * ours[row, "auc-pr 5"].std(
@@ -626,8 +614,8 @@ def test_the_gain_drowns_in_the_intervals():
 
 def test_the_folds_expect_more_than_the_network_gives():
     area, draws = (
-        read("rrsn-table1")["semi-supervised", "auc-roc 5"],
-        read("rrsn-table1-draws"),
+        stored("rrsn-table1")["semi-supervised", "auc-roc 5"],
+        stored("rrsn-table1-draws"),
     )
     folds, lam, lam2, beta2 = (
         draws["semi-supervised", key]
@@ -638,7 +626,7 @@ def test_the_folds_expect_more_than_the_network_gives():
 
 
 def test_curves_are_as_the_figure_is_described():
-    draws = read("rrsn-table1-draws")
+    draws = stored("rrsn-table1-draws")
     steep = [
         draws[row, "true positives at 0.1"].mean()
         for row in ("words alone", "supervised", "semi-supervised")
@@ -651,8 +639,8 @@ def test_curves_are_as_the_figure_is_described():
 def test_counts_bring_the_supervised_method_nearer():
     printed, ours, varied = (
         read_paper(TABLES / "rrsn-table1"),
-        read("rrsn-table1"),
-        read("rrsn-table1-sensitivity"),
+        stored("rrsn-table1"),
+        stored("rrsn-table1-sensitivity"),
     )
     for column in lab.COLUMNS:
         counts = varied["supervised, counts", column].mean()

@@ -3,10 +3,10 @@ stored."""
 
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
+from lab_tools import TABLES, check_cells, holm_by_hand, stored
 from scipy.stats import rankdata
 from scipy.stats import t as student
 from sklearn.impute import KNNImputer
@@ -23,7 +23,6 @@ from okbook.labs import rrsn_protein_interactions as lab
 from okbook.labs import rrsn_table3_shared as sharing
 from okbook.tables import read_cells, read_paper
 
-TABLES = Path(__file__).parents[1] / "tables"
 NAMES, ALL = list(lab.METHODS), [*lab.TABLES, *sharing.TABLES]
 
 
@@ -59,8 +58,7 @@ def other(toy):
 
 @pytest.mark.parametrize("table", ALL, ids=lambda table: table.id)
 def test_every_cell_is_stored_and_no_other(table):
-    stored = read_cells(TABLES / table.id)
-    assert len(stored) > 0 and set(stored) == set(table.keys())
+    check_cells(table)
 
 
 @pytest.mark.parametrize("table", ALL, ids=lambda table: table.id)
@@ -622,24 +620,6 @@ def test_new_links_are_ranked_by_both_models(toy, monkeypatch):
 # What the page says, read from the stored cells in another way
 
 
-def read(table_id):
-    "Row and column to the values of all repeats."
-    found = {}
-    for key, (value, _) in sorted(read_cells(TABLES / table_id).items()):
-        found.setdefault((key.row, key.column), []).append(value)
-    assert found, f"nothing is stored of {table_id}"
-    return {key: np.array(values) for key, values in found.items()}
-
-
-def corrected(p):
-    "Holm's p-values, one by one."
-    order, worst, found = sorted(range(len(p)), key=lambda k: p[k]), 0.0, [0.0] * len(p)
-    for step, k in enumerate(order):
-        worst = max(worst, min(1.0, (len(p) - step) * p[k]))
-        found[k] = worst
-    return found
-
-
 def resampled_t(gaps):
     "The p-value of five folds, whose variance of the mean is 1/5 + 1/4 of theirs."
     error = np.sqrt((1 / 5 + 1 / 4) * np.var(gaps, ddof=1))
@@ -647,7 +627,7 @@ def resampled_t(gaps):
 
 
 def test_lines_between_points_are_not_where_differences_come_from():
-    why, printed = read(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
+    why, printed = stored(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
     for name in lab.PRINTED:
         change = abs(
             why[name, "auc-pr, straight lines"].mean() - why[name, "auc-pr"].mean()
@@ -659,7 +639,7 @@ def test_lines_between_points_are_not_where_differences_come_from():
 
 
 def test_the_reasons_are_of_the_same_fits_as_the_table():
-    why, two = read(lab.WHY.id), read(lab.TABLE2.id)
+    why, two = stored(lab.WHY.id), stored(lab.TABLE2.id)
     for name in lab.PRINTED:
         for area in lab.AREAS:
             rtol = (
@@ -670,8 +650,8 @@ def test_the_reasons_are_of_the_same_fits_as_the_table():
 
 def test_class_weights_explain_the_roc_area_of_local_models_and_not_the_other():
     beyond, two, printed = (
-        read(lab.BEYOND.id),
-        read(lab.TABLE2.id),
+        stored(lab.BEYOND.id),
+        stored(lab.TABLE2.id),
         read_paper(TABLES / "rrsn-table2"),
     )
     for name in ("local", "Pkernel"):
@@ -691,7 +671,7 @@ def test_class_weights_explain_the_roc_area_of_local_models_and_not_the_other():
 
 
 def test_ranks_within_each_machine_give_the_printed_row_without_class_weights():
-    why, printed = read(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
+    why, printed = stored(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
     close = {}
     for name in ("local", "local unweighted"):
         gaps = {
@@ -717,7 +697,7 @@ def test_ranks_within_each_machine_give_the_printed_row_without_class_weights():
 def test_holes_are_not_shown_to_be_the_cause():
     """On measured pairs no method is better by the ROC area, and none by the other,
     significantly."""
-    why, printed = read(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
+    why, printed = stored(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
     whole, rest = (f"density, {part}" for part in lab.PARTS)
     for scale in (None, "density"):
         for area in lab.AREAS if scale is None else ("auc-pr",):
@@ -730,7 +710,7 @@ def test_holes_are_not_shown_to_be_the_cause():
                         for values, of in zip(pair, (whole, rest))
                     ]
                 gaps.append(pair[0] - pair[1])
-            p = corrected([resampled_t(gap) for gap in gaps])
+            p = holm_by_hand([resampled_t(gap) for gap in gaps])
             assert not any(
                 gap.mean() > 0 and value < 0.05 for gap, value in zip(gaps, p)
             )
@@ -738,11 +718,11 @@ def test_holes_are_not_shown_to_be_the_cause():
                 assert all(gap.mean() < 0 for gap in gaps)
     for name in ("em", "OK3+ET", "RRSN"):
         assert why[name, "auc-pr, measured pairs"].mean() < printed[name, "auc-pr"][0]
-    assert 30 < read(lab.DATA.id)["expression", "half missing"][0] < 37
+    assert 30 < stored(lab.DATA.id)["expression", "half missing"][0] < 37
 
 
 def test_the_criterion_of_the_search_explains_less_than_half():
-    why, printed = read(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
+    why, printed = stored(lab.WHY.id), read_paper(TABLES / "rrsn-table2")
     gap = why[lab.BY_PR, "auc-pr"] - why["RRSN", "auc-pr"]
     assert gap.mean() < 0.5 * (
         printed["RRSN", "auc-pr"][0] - why["RRSN", "auc-pr"].mean()
@@ -750,7 +730,7 @@ def test_the_criterion_of_the_search_explains_less_than_half():
 
 
 def test_distances_in_printed_deviations():
-    two, printed = read(lab.TABLE2.id), read_paper(TABLES / "rrsn-table2")
+    two, printed = stored(lab.TABLE2.id), read_paper(TABLES / "rrsn-table2")
     far = {
         key: abs(two[key].mean() - paper) / sd for key, (paper, sd) in printed.items()
     }
@@ -765,7 +745,7 @@ def test_distances_in_printed_deviations():
 
 
 def test_popularity_goes_far_and_the_methods_do_not_live_on_it():
-    beyond = read(lab.BEYOND.id)
+    beyond = stored(lab.BEYOND.id)
     names = [name for name in NAMES if name not in lab.CONTROLS]
     popular = beyond["degree, expression", "auc-roc one"].mean()
     assert popular > 70
@@ -799,7 +779,7 @@ def test_popularity_goes_far_and_the_methods_do_not_live_on_it():
 
 
 def test_inputs_are_worth_more_than_unlabelled_proteins():
-    three, varied = read(lab.TABLE3.id), read(lab.VARIATIONS.id)
+    three, varied = stored(lab.TABLE3.id), stored(lab.VARIATIONS.id)
     for column in lab.COLUMNS3:
         supervised = three["supervised", column]
         inputs, smooth = (
@@ -811,8 +791,8 @@ def test_inputs_are_worth_more_than_unlabelled_proteins():
 
 def test_one_choice_for_all_draws_mends_what_fails():
     three, shared, printed = (
-        read(lab.TABLE3.id),
-        read(sharing.SHARED.id),
+        stored(lab.TABLE3.id),
+        stored(sharing.SHARED.id),
         read_paper(TABLES / "rrsn-table3"),
     )
     for row in lab.TRANSDUCTIONS:
@@ -840,7 +820,7 @@ def test_one_choice_for_all_draws_mends_what_fails():
 
 
 def test_new_links_are_more_than_chance():
-    new = read(lab.NEW_LINKS.id)
+    new = stored(lab.NEW_LINKS.id)
     hits = [new["all", f"hits {k}"][0] for k in lab.TOPS]
     expected = new["all", "held candidates"][0] / new["all", "candidates"][0]
     assert hits == sorted(hits) and hits[1] > 10 * 100 * expected

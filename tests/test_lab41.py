@@ -4,12 +4,11 @@ test class is ever learnt from."""
 from collections import Counter
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from lab_tools import TABLES, corrected_by_hand, stored_whole
 from page_text import shown
-from scipy.stats import t as student
 from sklearn.metrics import f1_score
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
@@ -19,7 +18,6 @@ from okbook.labs import mkl_protein_localisation as lab
 from okbook.mkl import make_regularizer, standardize_gram
 from okbook.tables import read_cells, read_paper
 
-TABLES = Path(__file__).parents[1] / "tables"
 LETTERS = lab.AMINO_ACIDS
 
 
@@ -305,28 +303,6 @@ def page():
     return shown("41_protein_localisation", vars(lab))
 
 
-def stored(table):
-    "Stored values by row and column, in the order of the repeats."
-    found = {}
-    for (row, column, _), (value, _) in sorted(
-        read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]
-    ):
-        found.setdefault((row, column), []).append(value)
-    assert found.keys() == {(key.row, key.column) for key in table.keys()}
-    return {where: np.array(values) for where, values in found.items()}
-
-
-def corrected(values, ratio):
-    "Mean, half of the corrected 95 % interval and its p, after Nadeau and Bengio."
-    scale = np.sqrt((1 / len(values) + ratio) * np.var(values, ddof=1))
-    freedom = len(values) - 1
-    return (
-        np.mean(values),
-        student.ppf(0.975, freedom) * scale,
-        2 * student.sf(abs(np.mean(values)) / scale, freedom),
-    )
-
-
 def test_descend_is_the_printed_update(task):
     "eq-mklsolve-sgd, one step at a time in plain Python."
     at = lab.parts(task.y, 0)
@@ -367,7 +343,7 @@ def test_steps_of_a_trial(small):
 
 
 def test_what_the_page_says_of_steps(page):
-    found = stored(lab.STEPS_TABLE)
+    found = stored_whole(lab.STEPS_TABLE)
     more = np.array(
         [
             [
@@ -382,7 +358,7 @@ def test_what_the_page_says_of_steps(page):
         f"the gradient {word} than the optimum, in all {more[0].size} runs of each "
         f"rule by {more.min():+.0f}" in page
     )
-    differ = [corrected(one, 0.25) for one in more[0] - more[1]]
+    differ = [corrected_by_hand(one, 0.25) for one in more[0] - more[1]]
     said = ", ".join(f"{mean:+.1f} ± {half:.1f}" for mean, half, _ in differ)
     assert f"the first less the second, by {said} (corrected" in page
     sure = sum(p < 0.05 for _, _, p in differ)
@@ -395,7 +371,7 @@ def test_what_the_page_says_of_steps(page):
 def test_conclusions_are_those_of_the_stored_numbers(page):
     """The last section: numbers of kernels, their scatter, and gains against the
     plain sum, read from ours.csv."""
-    main, why = stored(lab.TABLE), stored(lab.WHY)
+    main, why = stored_whole(lab.TABLE), stored_whole(lab.WHY)
     sparse = ("R1", "R2Q", "R1Q")
     for suffix in (" certified", ""):
         means = [
@@ -423,7 +399,7 @@ def test_conclusions_are_those_of_the_stored_numbers(page):
             > 20
         )
     tests = [
-        corrected(
+        corrected_by_hand(
             main[f"{row} certified", f"{d} score"] - main["uniform", f"{d} score"], 0.25
         )
         for row in lab.REGULARIZERS
@@ -490,7 +466,7 @@ def test_what_the_page_on_machines_says():
         {"NAMES": lab.TERMS},
         lambda source: "rivals" in source or "lab.NOISY_SETS" in source,
     )
-    found = stored(lab.RIVALS_TABLE)
+    found = stored_whole(lab.RIVALS_TABLE)
     free, fee = ("l2", "l2-corr"), ("l1", "l1-corr", "sparse-corr")
     for draw in range(lab.RIVALS_TABLE.repeats):
         first = {name: found[name, "path: start"][draw] for name in lab.TERMS}
@@ -502,13 +478,15 @@ def test_what_the_page_on_machines_says():
         for row in lab.RIVALS
     }
     learnt = [row for row in lab.RIVALS if row not in ("uniform", "best kernel")]
-    tests = [corrected(accuracy[row] - accuracy["uniform"], 1.0) for row in learnt]
+    tests = [
+        corrected_by_hand(accuracy[row] - accuracy["uniform"], 1.0) for row in learnt
+    ]
     assert (
         f"{sum(p < 0.05 for _, _, p in tests)} of {len(tests)} differences are "
         f"beyond chance" in text
     )
     apart = sum(
-        corrected(accuracy[name] - accuracy["sparse-corr"], 1.0)[2] < 0.05
+        corrected_by_hand(accuracy[name] - accuracy["sparse-corr"], 1.0)[2] < 0.05
         for name in lab.TERMS
         if name != "sparse-corr"
     )

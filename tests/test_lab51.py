@@ -3,14 +3,13 @@ no test label is learnt from."""
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from IPython.display import Markdown
+from lab_tools import TABLES, corrected_by_hand, stored_whole
 from page_text import shown
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
-from scipy.stats import t as student
 from sklearn.metrics import accuracy_score
 
 from okbook import ensembles
@@ -18,9 +17,6 @@ from okbook.datasets import load_uci
 from okbook.labs import votes_noise as lab
 from okbook.labs import votes_noise_protocol as protocol
 from okbook.tables import check_slice, read_cells
-
-TABLES = Path(__file__).parents[1] / "tables"
-
 
 # The protocol
 
@@ -306,17 +302,6 @@ def page():
     return shown("51_noise", vars(lab))
 
 
-def stored(table):
-    "Stored values by row and column, in the order of the repeats."
-    found = {}
-    for (row, column, _), (value, _) in sorted(
-        read_cells(TABLES / table.id).items(), key=lambda cell: cell[0][2]
-    ):
-        found.setdefault((row, column), []).append(value)
-    assert found.keys() == {(key.row, key.column) for key in table.keys()}
-    return {where: np.array(values) for where, values in found.items()}
-
-
 def signed_rank(differences):
     "Wilcoxon's p over the sets, and the sign of the sum of signed ranks."
     ranks = rankdata(np.abs(differences))
@@ -342,7 +327,7 @@ def told_verdicts(pairs, errors):
 def test_verdicts_of_the_page_are_those_of_the_stored_numbers(page):
     """Read independently from ours.csv: the claims of the lecture at each level of
     noise, and the chain as a whole."""
-    found = stored(lab.TABLE)
+    found = stored_whole(lab.TABLE)
     for noise in protocol.NOISE:
         errors = {
             m: np.array([found[row, f"{m}, {noise} %"].mean() for row in lab.DATASETS])
@@ -379,7 +364,7 @@ def test_verdicts_of_the_page_are_those_of_the_stored_numbers(page):
 
 
 def test_first_look_is_the_first_repetition(page):
-    found = stored(lab.TABLE)
+    found = stored_whole(lab.TABLE)
     for noise in protocol.NOISE:
         rows = [row for row in lab.DATASETS if row != "Spambase" or noise in (0, 20)]
         errors = {
@@ -404,25 +389,14 @@ def test_first_look_is_the_first_repetition(page):
             assert line.split(" | ")[3] == verdict, line
 
 
-def corrected(values, ratio):
-    "Mean, half of the corrected 95 % interval and its p, after Nadeau and Bengio."
-    values = np.asarray(values, float)
-    scale = np.sqrt((1 / len(values) + ratio) * values.var(ddof=1))
-    return (
-        values.mean(),
-        student.ppf(0.975, len(values) - 1) * scale,
-        2 * student.sf(abs(values.mean()) / scale, len(values) - 1),
-    )
-
-
 def test_what_the_page_says_of_false_labels(page):
     """Weights of false labels and how far they carry: read from ours.csv, tested by
     hand."""
-    found = stored(lab.FALSE)
+    found = stored_whole(lab.FALSE)
     more = 0
     for percent in (5, 10, 20):
         share = found["AdaBoost", f"weight, {percent} %"]
-        mean, half, p = corrected(share - percent / 100, 1 / 9)
+        mean, half, p = corrected_by_hand(share - percent / 100, 1 / 9)
         more += mean > 0 and p < 0.05
         twice = np.sum(share > 2 * percent / 100)
         said = (
@@ -438,7 +412,7 @@ def test_what_the_page_says_of_false_labels(page):
     order = sorted(near, key=lambda method: near[method].mean())
     p = np.array(
         [
-            corrected(near[high] - near[low], 1 / 9)[2]
+            corrected_by_hand(near[high] - near[low], 1 / 9)[2]
             for low, high in zip(order, order[1:])
         ]
     )
@@ -495,7 +469,7 @@ def test_repeated_labels_by_hand(method):
 
 
 def test_numbers_of_tests_are_those_of_the_data():
-    found = stored(lab.TESTS)
+    found = stored_whole(lab.TESTS)
     X = protocol.load_task("wdbc")[0]
     assert found["Wdbc", "different tests"] == [
         sum(len(set(column)) - 1 for column in X.T)
@@ -525,12 +499,12 @@ def test_attributes_of_the_sets():
 def test_stored_margins_obey_the_theorem():
     """eq-margin-primal: the largest margin is not below AdaBoost's; and a perfect
     tree has the margin 1."""
-    found = stored(lab.MARGINS)
+    found = stored_whole(lab.MARGINS)
     for row in lab.MARGINS.rows:
         assert (
             found[row, "margin, largest"] >= found[row, "margin, AdaBoost"] - 1e-9
         ).all()
-    pure = stored(lab.PURE)
+    pure = stored_whole(lab.PURE)
     assert all((pure[row, "smallest margin"] == 1).all() for row in lab.PURE.rows[1:])
     assert (pure[lab.PURE.rows[0], "smallest margin"] < 1).all()
 
@@ -551,7 +525,7 @@ def test_what_the_page_on_margins_says():
         {},
         lambda source: any(word in source for word in words),
     )
-    found = stored(lab.MARGINS)
+    found = stored_whole(lab.MARGINS)
     harm = {
         row: 100 * (found[row, "error, largest"] - found[row, "error, AdaBoost"])
         for row in lab.MARGINS.rows
@@ -563,7 +537,7 @@ def test_what_the_page_on_margins_says():
         else {-1: "does make the vote better"}.get(int(sign), "makes the vote worse")
     )
     assert f"**{said}**" in text
-    tests = [corrected(difference, 1.0) for difference in harm.values()]
+    tests = [corrected_by_hand(difference, 1.0) for difference in harm.values()]
     smaller, larger = (
         sum(s * m > 0 and p < 0.05 for m, _, p in tests) for s in (-1, 1)
     )
@@ -571,10 +545,11 @@ def test_what_the_page_on_margins_says():
         f"it is smaller on {smaller} and larger on {larger} of {len(tests)} sets"
         in text
     )
-    pure = stored(lab.PURE)
+    pure = stored_whole(lab.PURE)
     boosting, alone, *crowds = lab.PURE.rows
     gains = [
-        corrected(pure[alone, "error"] - pure[row, "error"], 1.0) for row in crowds
+        corrected_by_hand(pure[alone, "error"] - pure[row, "error"], 1.0)
+        for row in crowds
     ]
     better = all(mean > 0 and p < 0.05 for mean, _, p in gains)
     assert (
@@ -582,7 +557,7 @@ def test_what_the_page_on_margins_says():
         f"than one tree" in text
     )
     for row in crowds:
-        mean, _, p = corrected(
+        mean, _, p = corrected_by_hand(
             100 * (pure[row, "error"] - pure[boosting, "error"]), 1.0
         )
         word = "not told apart" if p >= 0.05 else "larger" if mean > 0 else "smaller"
@@ -602,7 +577,7 @@ def split_told(text):
 
 def test_what_the_page_on_votes_says_of_m():
     found, text = (
-        stored(lab.ATTRIBUTES),
+        stored_whole(lab.ATTRIBUTES),
         shown(
             "05_ensembles",
             vars(ensembles) | {"Markdown": Markdown},
@@ -613,7 +588,7 @@ def test_what_the_page_on_votes_says_of_m():
         *ms, p = lab.numbers_of_attributes(row)
         m = min(ms, key=lambda m: abs(m * m - p))
         change = 100 * (found[row, f"m = {m}: vote"] - found[row, f"m = {p}: vote"])
-        mean, _, value = corrected(change, 0.0)
+        mean, _, value = corrected_by_hand(change, 0.0)
         verdict = (
             "not told apart" if value >= 0.05 else "worse" if mean > 0 else "better"
         )

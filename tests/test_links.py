@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
+from grouped_links import Grouped
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
@@ -659,21 +660,8 @@ def test_prediction_changes_no_attribute():
     assert pickle.dumps(model) == before
 
 
-class Grouped:
-    """For the checks, which pass a vector for y: nodes of one value are linked. And
-    a row of answers for each query."""
-
-    def fit(self, X, y):
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a network without links
-            return super().fit(X, self.adjacency(y))
-
-    @staticmethod
-    def adjacency(y):
-        group = np.unique(y, return_inverse=True)[1].ravel()
-        return np.equal.outer(group, group) - np.eye(len(group))
+class SeenGrouped(Grouped):
+    "The answers for the nodes of fit."
 
     def _set_embedding(self, estimator, X, factor):
         super()._set_embedding(estimator, X, factor)
@@ -683,15 +671,12 @@ class Grouped:
         check_is_fitted(self)
         return super().predict(X, self.seen_)
 
-    def score(self, X, y):
-        return super().score(X, self.adjacency(y))
 
-
-class GroupedPredictor(Grouped, LinkPredictor):
+class GroupedPredictor(SeenGrouped, LinkPredictor):
     pass
 
 
-class GroupedPredictorCV(Grouped, LinkPredictorCV):
+class GroupedPredictorCV(SeenGrouped, LinkPredictorCV):
     pass
 
 
@@ -715,7 +700,7 @@ class NearbyLinks(LinkMixin, BaseEstimator):
         return -cdist(X1, X2)
 
 
-class GroupedNearby(Grouped, NearbyLinks):
+class GroupedNearby(SeenGrouped, NearbyLinks):
     pass
 
 

@@ -19,6 +19,7 @@ from okbook.mkl import (
     gram_moments,
     lam_max,
     make_regularizer,
+    map_row_blocks,
     nonnegative_quadratic,
     optimality_conditions,
     pair_correlations,
@@ -174,6 +175,49 @@ def test_standardised():
     assert standardize_gram(K.astype(np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match="all training examples the same point"):
         gram_moments(np.full((4, 4), 3.0))
+
+
+def test_one_reading_sees_what_check_gram_sees():
+    """Symmetry is looked at tile by tile, past the last whole tile as well. What one
+    reading does not find symmetric, check_gram refuses or accepts."""
+    n = 150
+    y, rng = np.arange(n) % 3, np.random.default_rng(0)
+    K = RBFKernel(sigma=2.0).gram(rng.normal(size=(n, 4)))
+    Z = PairProblem([K], y, check_psd=False).Z
+    assert_array_equal(Z[:, 0], K[np.triu_indices(n)].astype(np.float32))
+    for dtype in (np.float32, np.float64):
+        for i, j in rng.integers(n, size=(20, 2)):
+            if i == j:
+                continue
+            for value, message in {
+                np.nan: "contains NaN or infinity",
+                np.inf: "contains NaN or infinity",
+                K[i, j] + 1e-3: "must be symmetric",
+            }.items():
+                bad = K.astype(dtype)
+                bad[i, j] = value
+                with pytest.raises(ValueError, match=message):
+                    PairProblem([bad], y, check_psd=False)
+            nearly = K.astype(dtype)
+            nearly[i, j] += 1e-6
+            PairProblem([nearly], y, check_psd=False)
+        both = K.astype(dtype)
+        both[3, 5] = both[5, 3] = both[140, 140] = np.inf
+        with pytest.raises(ValueError, match="contains NaN or infinity"):
+            PairProblem([both], y, check_psd=False)
+    for same in (K.tolist(), np.asfortranarray(K), K[:, ::-1][:, ::-1]):
+        assert_array_equal(PairProblem([same], y, check_psd=False).Z, Z)
+    empty_row = np.zeros((n, n))
+    empty_row[1, 1] = 1.0  # not zero, although its first row is
+    PairProblem([empty_row], y, check_psd=False)
+    with pytest.raises(ValueError, match="is zero"):
+        PairProblem([np.zeros((n, n))], y, check_psd=False)
+
+
+def test_few_rows_are_one_block():
+    blocks = lambda *args: map_row_blocks(lambda a, b: (int(a), int(b)), *args)
+    assert blocks(10, 2, 6) == [(0, 10)] and blocks(0, 2, 6) == [(0, 0)]
+    assert blocks(12, 2, 6) == [(0, 6), (6, 12)]
 
 
 def test_correlations_are_alignments(data):

@@ -3,11 +3,11 @@ scikit-learn's checks, messages."""
 
 import pickle
 import tracemalloc
-import warnings
 from functools import partial
 
 import numpy as np
 import pytest
+from grouped_links import Grouped
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -352,23 +352,8 @@ def test_machines_that_do_not_converge_say_so():
 # scikit-learn
 
 
-class Grouped:
-    """For the checks, which pass a vector for y: nodes of one value are linked. And
-    a row of answers for each query."""
-
-    def fit(self, X, y):
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # a network without links, a machine that stops early
-            return super().fit(X, self.adjacency(y))
-
-    @staticmethod
-    def adjacency(y):
-        group = np.unique(y, return_inverse=True)[1].ravel()
-        return np.equal.outer(group, group) - np.eye(len(group))
+class CompletedGrouped(Grouped):
+    "The answers for the nodes of fit."
 
     def predict(self, X):
         return (
@@ -376,27 +361,24 @@ class Grouped:
             > self.threshold_
         )
 
-    def score(self, X, y):
-        return super().score(X, self.adjacency(y))
 
-
-class GroupedEM(Grouped, EMKernelCompletion):
+class GroupedEM(CompletedGrouped, EMKernelCompletion):
     pass
 
 
-class GroupedPairs(Grouped, PairwiseKernelSVM):
+class GroupedPairs(CompletedGrouped, PairwiseKernelSVM):
     pass
 
 
-class GroupedLocal(Grouped, LocalModelSVM):
+class GroupedLocal(CompletedGrouped, LocalModelSVM):
     pass
 
 
-class GroupedCCA(Grouped, KernelCCALinks):
+class GroupedCCA(CompletedGrouped, KernelCCALinks):
     pass
 
 
-class GroupedMetric(Grouped, MetricLinks):
+class GroupedMetric(CompletedGrouped, MetricLinks):
     pass
 
 
