@@ -26,7 +26,6 @@ from sklearn.utils import (
     check_array,
     check_consistent_length,
     check_random_state,
-    column_or_1d,
     get_tags,
 )
 from sklearn.utils._param_validation import (
@@ -35,10 +34,9 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import NEARLY, first_largest
+from ..core import NEARLY, check_labels, first_largest
 from okbook.forest_kernel.kernel import (
     ForestKernel,
     check_rows,
@@ -611,19 +609,6 @@ def _predicted_codes(scores):
         else first_largest(scores, scale=1.0)
     )
 
-
-def _check_labels(y):
-    """Class labels as a vector."""
-    if y is None:
-        raise ValueError(
-            "ForestKernelSVC requires y to be passed, but the target y is None."
-        )
-    y = column_or_1d(
-        check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True
-    )
-    check_classification_targets(y)
-    return y
-
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #0712e440
 def _check_positive(C):
     """One value of C or several, as a vector of finite, positive numbers."""
@@ -759,8 +744,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
             If the solver is "gram" and there is no room for the Gram matrix.
         """
         self._validate_params()
-        X, y = check_rows(X), _check_labels(y)
         validate_data(self, X, skip_check_array=True)
+        X, y = check_rows(X), check_labels(y, type(self).__name__)
         check_consistent_length(X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -19,7 +19,6 @@ from sklearn.model_selection import check_cv
 from sklearn.svm import SVC
 from sklearn.utils import (
     _safe_indexing,
-    check_array,
     check_consistent_length,
     check_random_state,
     column_or_1d,
@@ -32,6 +31,7 @@ from okbook.core import (
     RBFKernel,
     check_gram,
     check_kernel,
+    check_labels,
     first_largest,
     squared_distances,
 )
@@ -137,7 +137,7 @@ class StandardizedKernelsMixin:
 
     An estimator that has this class among its bases takes the parameters ``kernels``,
     ``center`` and ``scale``, as :class:`KernelCombiner` describes them, and calls three
-    methods: ``_check_labels(X, y)`` checks the classes; ``_training_grams(X, y)``, in
+    methods: ``_check_classes(X, y)`` checks the classes; ``_training_grams(X, y)``, in
     ``fit``, yields the Gram matrices of the training examples, one at a time, and sets
     the attributes below; ``_query_grams(X)`` yields those between new examples and the
     training examples. ``_parameter_constraints`` declares the three parameters.
@@ -189,16 +189,9 @@ class StandardizedKernelsMixin:
         "scale": ["boolean"],
     }
 
-    def _check_labels(self, X, y):
+    def _check_classes(self, X, y):
         """Classes of the examples, two at least, with two members each."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y "
-                f"is None."
-            )
-        y = column_or_1d(
-            check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True
-        )
+        y = check_labels(y, type(self).__name__)
         check_consistent_length(X, y)
         check_classes(y)
         return y
@@ -233,9 +226,9 @@ class StandardizedKernelsMixin:
             return self._check_stack(X, square=reset)
         if self.kernels is None:
             return validate_data(self, X, dtype=np.float64, reset=reset)
-        X = X if hasattr(X, "iloc") or not hasattr(X, "__array__") else np.asarray(X)
         validate_data(self, X, skip_check_array=True, reset=reset)
-        return X
+        table = hasattr(X, "iloc") or not hasattr(X, "__array__")
+        return X if table else np.asarray(X)
 
     def _prepare_kernels(self, X):
         """Kernels with the columns that they look at, before they are fitted."""
@@ -253,7 +246,10 @@ class StandardizedKernelsMixin:
     def _training_grams(self, X, y=None):
         """Centred and scaled Gram matrices of the training examples, one at a time;
         remembers what queries need."""
-        X = self._check_inputs(X, reset=True)
+        return self._checked_grams(self._check_inputs(X, reset=True), y)
+
+    def _checked_grams(self, X, y=None):
+        """The same for inputs that ``_check_inputs`` has seen."""
         self.n_train_, self.X_fit_ = _num_samples(X), None
         self.moments_, self.kernels_ = [], []
         if isinstance(self.kernels, str):
@@ -366,6 +362,8 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         Numbers of kernels and of training examples.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     Warns
     -----
@@ -506,6 +504,22 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         check_is_fitted(self, "weights_")
         return combine_grams(self._query_grams(X), self.weights_)
 
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of the combined kernel, so that ``set_output`` works.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        ndarray of str
+            ``train17`` for the values of the kernel with the training example 17.
+        """
+        check_is_fitted(self, "weights_")
+        return np.array([f"train{i}" for i in range(self.n_train_)], dtype=object)
+
     def path(self, X, y, lams):
         """Weights for many values of lam, by Newton's method; the estimator itself is
         left as it is.
@@ -533,7 +547,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     def _pair_problem(self, X, y, rng):
         """The pairs of the training examples, and the regulariser."""
-        y = self._check_labels(X, y)
+        y = self._check_classes(X, y)
         problem = PairProblem(
             self._training_grams(X),
             y,
@@ -639,10 +653,11 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             matrix, or has another size; if a parameter has a wrong value.
         """
         self._validate_params()
-        y = self._check_labels(X, y)
+        y = self._check_classes(X, y)
         self.classes_ = np.unique(y)
         X = self._check_inputs(X, reset=True)
-        grams, grid = self._single_grams(X, y), sorted(positive_grid(self.C, "C"))
+        grams = [K.astype(np.float32) for K in self._checked_grams(X, y)]
+        grid = sorted(positive_grid(self.C, "C"))
         settings = self._settings(len(grams))
         setting, self.C_ = settings[0], grid[0]
         if len(settings) * len(grid) > 1:
@@ -711,10 +726,6 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """The machine on a combined Gram matrix (eq-mkl-2)."""
         return SVC(C=C, kernel="precomputed", class_weight=self.class_weight).fit(K, y)
 
-    def _single_grams(self, X, y):
-        """The training Gram matrices, in single precision."""
-        return [K.astype(np.float32) for K in self._training_grams(X, y)]
-
     def _choose(self, X, y, settings, grid):
         """The first setting and the smallest C of best mean score, and all mean
         scores."""
@@ -733,10 +744,9 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         learnt again, on the training part."""
         fold = clone(self)
         scorer = check_scoring(SVC(kernel="precomputed"), self.scoring)
-        grams = fold._single_grams(self._part(X, train, train), y[train])
-        queries = [
-            K.astype(np.float32) for K in fold._query_grams(self._part(X, held, train))
-        ]
+        parts = (self._part(X, rows, train) for rows in (train, held))
+        both = fold._training_grams(next(parts), y[train]), fold._query_grams(next(parts))
+        grams, queries = ([K.astype(np.float32) for K in part] for part in both)
         scores = np.empty((len(settings), len(grid)))
         weights = fold._learn_weights(grams, y[train], settings)
         for row, shares in zip(scores, map(sum_to_one, weights)):
@@ -790,6 +800,8 @@ class UniformMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------
@@ -854,6 +866,8 @@ class BestKernel(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------
@@ -995,6 +1009,8 @@ class AlignmentMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------
@@ -1117,6 +1133,8 @@ class TwoStageMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------
