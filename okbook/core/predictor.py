@@ -449,9 +449,7 @@ def check_labels(y, owner):
     array(['b', 'a', 'b'], dtype='<U1')
     """
     if y is None:
-        raise ValueError(
-            f"{owner} requires y to be passed, but the target y is None."
-        )
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=owner)
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
@@ -1104,12 +1102,17 @@ class OutputKernelMixin:
         )
 
     def __sklearn_tags__(self):
-        """A classifier for the Dirac kernel, otherwise a regressor."""
+        """A classifier for the Dirac kernel, otherwise a regressor; the score of one
+        with a kernel other than the linear one is no share of the outputs' variance,
+        for which scikit-learn's checks have a threshold."""
         tags = super().__sklearn_tags__()
         dirac = is_dirac(self)
         tags.estimator_type = "classifier" if dirac else "regressor"
         tags.classifier_tags = ClassifierTags() if dirac else None
-        tags.regressor_tags = None if dirac else RegressorTags()
+        linear = self.output_kernel == "linear" or isinstance(
+            self.output_kernel, LinearKernel
+        )
+        tags.regressor_tags = None if dirac else RegressorTags(poor_score=not linear)
         tags.target_tags.required = True
         tags.target_tags.multi_output = not dirac
         return tags

@@ -906,6 +906,14 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
     array([0., 0.], dtype=float32)
     >>> kernel.transform(X).shape == (150, kernel.n_leaves_.sum())
     True
+
+    The leaves as a sparse table with names:
+
+    >>> import pandas as pd
+    >>> names = kernel.get_feature_names_out()
+    >>> table = pd.DataFrame.sparse.from_spmatrix(kernel.transform(X), columns=names)
+    >>> table.columns[:2].tolist()
+    ['tree0_leaf0', 'tree0_leaf1']
     """
 
     _parameter_constraints = {
@@ -1049,7 +1057,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         Returns
         -------
         CSR array of shape (n, n_features_out)
-            The scalar products of its rows are the kernel.
+            The scalar products of its rows are the kernel. It stays sparse, so there is
+            no ``set_output``; for a table with names, see the example.
         """
         Z = leaf_map(
             self._leaves(X),
@@ -1102,6 +1111,11 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             [f"tree{t}_{kind}{j}" for t, size in enumerate(sizes) for j in range(size)],
             dtype=object,
         )
+
+    def __dir__(self):
+        """Without ``set_output``, which scikit-learn lists for all transformers and
+        refuses for those of sparse output."""
+        return [name for name in super().__dir__() if name != "set_output"]
 
     def __sklearn_tags__(self):
         """The forest says what it takes."""

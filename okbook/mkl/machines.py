@@ -745,7 +745,10 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         fold = clone(self)
         scorer = check_scoring(SVC(kernel="precomputed"), self.scoring)
         parts = (self._part(X, rows, train) for rows in (train, held))
-        both = fold._training_grams(next(parts), y[train]), fold._query_grams(next(parts))
+        both = (
+            fold._training_grams(next(parts), y[train]),
+            fold._query_grams(next(parts)),
+        )
         grams, queries = ([K.astype(np.float32) for K in part] for part in both)
         scores = np.empty((len(settings), len(grid)))
         weights = fold._learn_weights(grams, y[train], settings)

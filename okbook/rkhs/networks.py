@@ -287,6 +287,9 @@ class EMKernelCompletion(_BilinearLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Theorem thm-nets-em. :math:`O(N^3)` once, :math:`O(\ell^2 N)` a round. Derived in
     the chapter :ref:`ch-rkhs-networks`.
 
@@ -544,6 +547,9 @@ class PairwiseKernelSVM(_BilinearLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Three l x l matrices; :math:`O(\ell^3)` a visit to all pairs. Derived in the chapter
     :ref:`ch-rkhs-networks`.
 
@@ -798,6 +804,9 @@ class LocalModelSVM(_BilinearLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     The score is ``eq-nets-local``. Derived in the chapter :ref:`ch-rkhs-networks`.
 
     Examples
@@ -1044,6 +1053,9 @@ class KernelCCALinks(_DistanceLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Theorem thm-nets-cca. Derived in the chapter :ref:`ch-rkhs-networks`.
 
     Examples
@@ -1192,6 +1204,9 @@ class MetricLinks(_DistanceLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Theorem thm-nets-metric. Derived in the chapter :ref:`ch-rkhs-networks`.
 
     Examples

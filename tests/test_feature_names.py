@@ -1,0 +1,201 @@
+"""scikit-learn's contract for every public estimator, found and not listed: names of
+columns, output containers, and the generic checks with what they cannot pass."""
+
+import importlib
+import inspect
+import pkgutil
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import SkipTestWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import check_estimator
+
+import okbook
+from okbook.core import Kernel
+from okbook.ensembles import AdaBoost, Bagging, RandomizedTreeClassifier
+from okbook.forest_kernel import ForestKernel, ForestKernelSVC
+from okbook.mkl import BestKernel, KernelCombiner, TwoStageMKL, UniformMKL
+from okbook.rkhs import LinkMixin, LinkPredictor, SemiSupervisedOutputKernelRidge
+from okbook.trees import OutputKernelExtraTrees
+
+NAMES = ["age", "height", "weight", "pulse"]
+SMALL = {
+    "n_estimators": 3,
+    "lam_grid": [0.1, 1.0],
+    "lam2_grid": [0.0, 0.1],
+    "shrinkage_grid": [0.1, 0.5],
+    "beta_grid": [1.0],
+    "beta2_grid": [1.0],
+    "max_iter": 50,
+    "n_components": 2,
+    "random_state": 0,
+}
+
+
+def public_estimators():
+    """Every public estimator of the package with a ``fit`` and a prediction, in a small
+    form; a forest kernel is one, a kernel on outputs alone is none."""
+    for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
+        parts = info.name.split(".")
+        if "labs" in parts or any(part.startswith("_") for part in parts):
+            continue
+        module = importlib.import_module(info.name)
+        for name in getattr(module, "__all__", []):
+            cls = getattr(module, name)
+            if not inspect.isclass(cls) or cls.__module__ != info.name:
+                continue
+            if not issubclass(cls, BaseEstimator):
+                continue
+            if issubclass(cls, Kernel) and not issubclass(cls, TransformerMixin):
+                continue
+            model = cls()
+            known = model.get_params(deep=False)
+            small = {k: v for k, v in SMALL.items() if k in known}
+            if issubclass(cls, ForestKernel):
+                small["forest"] = RandomForestClassifier(5, random_state=0)
+            if issubclass(cls, ForestKernelSVC):
+                small["kernel"] = ForestKernel(
+                    RandomForestClassifier(5, random_state=0)
+                )
+            yield model.set_params(**small)
+
+
+def composed_estimators():
+    """Estimators with others, or with columns of their own, inside."""
+    yield LinkPredictor(
+        OutputKernelExtraTrees(n_estimators=3, random_state=0), random_state=0
+    )
+    yield LinkPredictor(SemiSupervisedOutputKernelRidge(), random_state=0)
+    yield Bagging(LogisticRegression(), n_estimators=3, random_state=0)
+    yield Bagging(RandomizedTreeClassifier(), n_estimators=3, random_state=0)
+    yield AdaBoost(RandomizedTreeClassifier(max_depth=2), 3, random_state=0)
+    blocks = [("rbf", ["age", "height"]), ("linear", ["weight"])]
+    yield KernelCombiner(blocks)
+    for cls in (UniformMKL, BestKernel):
+        yield cls(blocks)
+    yield TwoStageMKL(blocks, lam=[0.1, 0.01], C=[1, 10])
+    yield ForestKernel(RandomForestClassifier(5, random_state=0), ancestor="size")
+
+
+PUBLIC = list(public_estimators())
+MODELS = PUBLIC + list(composed_estimators())
+
+
+def example(model, n=40):
+    "Columns with names, and outputs of the kind that the estimator takes."
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 4)) * [1, 2, 3, 4], columns=NAMES)
+    if isinstance(model, LinkMixin):
+        near = np.abs(np.subtract.outer(*[X["age"].to_numpy()] * 2)) < 0.5
+        return X, (near & ~np.eye(n, dtype=bool)).astype(float)
+    if is_classifier(model) or isinstance(model, TransformerMixin):
+        return X, (X["age"] + X["weight"] > 0).astype(int).to_numpy()
+    return X, np.c_[X["age"], X["height"]]
+
+
+def answers(model):
+    "The methods that take inputs, each as a function of them."
+    if isinstance(model, LinkMixin):
+        return [lambda X: model.predict(X), lambda X: model.score_pairs(X)]
+    names = ("predict", "transform", "decision_function", "predict_proba", "weights")
+    return [getattr(model, name) for name in names if hasattr(model, name)]
+
+
+def dense(answer):
+    return answer.toarray() if hasattr(answer, "toarray") else np.asarray(answer)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_names_of_columns(model):
+    "The same columns answer, all others are refused by name."
+    X, y = example(model)
+    model = clone(model).fit(X, y)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.n_features_in_ == 4
+    found = answers(model)
+    assert found
+    named = any(
+        isinstance(pair, tuple) and isinstance(pair[1][0], str)
+        for pair in model.get_params().get("kernels") or ()
+    )
+    for answer in found:
+        expected = dense(answer(X))
+        assert len(expected) == len(X) and np.isfinite(expected.astype(float)).all()
+        with pytest.raises(ValueError, match="must be in the same order as they were"):
+            answer(X[NAMES[::-1]])
+        with pytest.raises(ValueError, match="(?s)unseen at fit time:\n- mass\n.*miss"):
+            answer(X.rename(columns={"weight": "mass"}))
+        with pytest.raises(
+            ValueError, match="(?s)seen at fit time, yet now miss.*puls"
+        ):
+            answer(X[NAMES[:3]])
+        with pytest.raises(ValueError, match="(?s)unseen at fit time:\n- size"):
+            answer(X.assign(size=1.0))
+        if named:
+            continue  # an array has no columns of these names
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            assert_allclose(dense(answer(X.to_numpy())), expected, rtol=1e-12)
+    if not named:
+        numbered = clone(model).fit(X.to_numpy(), y)
+        assert not hasattr(numbered, "feature_names_in_")
+        for one, other in zip(answers(numbered), found):
+            assert_allclose(dense(one(X.to_numpy())), dense(other(X)), rtol=1e-12)
+        model.fit(X.to_numpy(), y)  # a new fit forgets the old names
+        assert not hasattr(model, "feature_names_in_")
+
+
+def test_all_rooms_are_seen():
+    rooms = {type(model).__module__.split(".")[1] for model in PUBLIC}
+    assert rooms == {"core", "ensembles", "forest_kernel", "mkl", "rkhs", "trees"}
+    assert sum(isinstance(model, LinkMixin) for model in PUBLIC) == 7
+
+
+def test_machines_offer_no_output_of_a_transformer():
+    for model in MODELS:
+        listed, has = "set_output" in dir(model), hasattr(model, "set_output")
+        assert listed == has, model
+        assert has == hasattr(model, "transform") or isinstance(model, ForestKernel)
+
+
+@pytest.mark.parametrize(
+    "model", [m for m in MODELS if hasattr(m, "transform")], ids=repr
+)
+def test_output_containers(model):
+    "get_feature_names_out, set_output, and an honest hasattr."
+    X, y = example(model)
+    model = clone(model).fit(X, y)
+    plain = model.transform(X)
+    names = model.get_feature_names_out()
+    assert len(set(names)) == len(names) == plain.shape[1]
+    assert hasattr(model, "set_output") == ("set_output" in dir(model))
+    if isinstance(model, ForestKernel):  # sparse output has no container
+        assert not hasattr(model, "set_output")
+        table = pd.DataFrame.sparse.from_spmatrix(plain, columns=names)
+        assert_allclose(table.to_numpy(), plain.toarray())
+        with config_context(transform_output="pandas"):
+            assert (model.transform(X) != plain).nnz == 0
+        return
+    framed = clone(model).set_output(transform="pandas").fit(X, y).transform(X)
+    assert isinstance(framed, pd.DataFrame)
+    assert framed.columns.tolist() == list(names)
+    assert framed.index.equals(X.index)
+    assert_allclose(framed.to_numpy(), dense(plain), rtol=1e-6)
+
+
+def test_a_stack_of_gram_matrices_becomes_one_table():
+    "Inputs of three dimensions have no names; the combined kernel has."
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(3, 20, 4))
+    stack = np.stack([a @ a.T for a in A], axis=1)
+    model = KernelCombiner("precomputed").set_output(transform="pandas")
+    framed = model.fit(stack, np.arange(20) % 2).transform(stack[:5])
+    assert framed.shape == (5, 20) and framed.columns[17] == "train17"
+    assert not hasattr(model, "feature_names_in_")
