@@ -1124,7 +1124,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             RandomForestClassifier() if self.forest is None else self.forest
         )
         tags.input_tags, tags.target_tags = forest.input_tags, forest.target_tags
-        tags.transformer_tags.preserves_dtype = []
+        tags.transformer_tags.preserves_dtype, tags._skip_test = [], False
         return tags
 
     def _default_forest(self):
