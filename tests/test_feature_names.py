@@ -27,17 +27,15 @@ from okbook.trees import OutputKernelExtraTrees
 
 NAMES = ["age", "height", "weight", "pulse"]
 SMALL = {
-    "n_estimators": 3,
+    "n_estimators": 10,
     "lam_grid": [0.1, 1.0],
     "lam2_grid": [0.0, 0.1],
     "shrinkage_grid": [0.1, 0.5],
     "beta_grid": [1.0],
     "beta2_grid": [1.0],
     "max_iter": 50,
-    "n_components": 2,
     "random_state": 0,
     "C": 1.0,
-    "lam": 0.01,
 }
 WEIGHTED = "check_sample_weight_equivalence_on_dense_data"
 DRAWN = "a sample drawn of weighted examples is not one of the repeated examples"
@@ -74,6 +72,8 @@ def public_estimators():
                 small["kernel"] = ForestKernel(
                     RandomForestClassifier(5, random_state=0)
                 )
+            if issubclass(cls, TwoStageMKL):
+                small["lam"] = 0.01
             yield model.set_params(**small)
 
 
@@ -227,13 +227,15 @@ def test_a_stack_of_gram_matrices_becomes_one_table():
     ids=repr,
 )
 def test_scikit_learns_checks(model):
-    """All pass but those of EXPECTED, and these do fail; nothing is skipped but what
-    scikit-learn skips for want of its array interface."""
+    """All pass but those of EXPECTED, and these do fail (with an output kernel that is
+    not the default they may pass: the decoded outputs can be equal); nothing is skipped
+    but what scikit-learn skips for want of its array interface."""
     expected = EXPECTED.get(type(model).__name__, {})
     results = check_estimator(model, expected_failed_checks=expected, on_skip=None)
     assert len(results) > 40
     failed = {r["check_name"] for r in results if r["status"] == "xfail"}
-    assert failed == set(expected)
+    default = any(model is one for one in PUBLIC)
+    assert failed == set(expected) if default else failed <= set(expected)
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
 
