@@ -37,6 +37,7 @@ from okbook.forest_kernel import (
     ForestKernelSVC,
     ancestor_map,
     best_intercept,
+    hyperplanes,
     leaf_machines,
     leaf_map,
     leaf_numbers,
@@ -427,6 +428,68 @@ def test_linear_svm_by_cvxpy():
             and (ours.alpha >= 0).all()
             and (ours.alpha <= C).all()
         )
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0, 10_000.0])
+@pytest.mark.parametrize("depth", [1, 3, 5, None])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_linear_machine_on_impure_forests(depth, C, seed):
+    """eq-forestk-proximal, eq-forestk-newton, eq-forestk-eliminated: a feasible alpha
+    with the value ``dual``, its w, and a gap that LIBSVM's optimum lies in."""
+    X, y = make_classification(
+        200, 10, n_informative=4, flip_y=0.15, class_sep=0.7, random_state=seed
+    )
+    grown = RandomForestClassifier(30, max_depth=depth, random_state=seed)
+    kernel = ForestKernel(grown).fit(X, y)
+    Phi, K, signs = kernel.transform(), kernel.gram().astype(float), 2.0 * y - 1.0
+    found = linear_svm(Phi, y, C, random_state=seed)
+    alpha = found.alpha
+    assert (alpha >= 0).all() and (alpha <= C).all()
+    assert_allclose(alpha @ signs, 0.0, atol=1e-12 * max(alpha.sum(), 1.0))
+    dual = alpha.sum() - 0.5 * (alpha * signs) @ K @ (alpha * signs)
+    assert_allclose(found.dual, dual, rtol=1e-8)
+    assert_allclose(found.coef, Phi.T @ (alpha * signs), rtol=0, atol=1e-12)
+    slacks = np.maximum(0.0, 1.0 - signs * (Phi @ found.coef + found.intercept)).sum()
+    primal = 0.5 * found.coef @ found.coef + C * slacks
+    assert_allclose(found.primal, primal, rtol=1e-10)
+    assert found.primal - found.dual <= 1e-3 * found.primal
+    reference = SVC(C=C, kernel="precomputed", tol=1e-6).fit(K, signs)
+    best = np.zeros(len(y))
+    best[reference.support_] = np.abs(reference.dual_coef_[0])
+    value = best.sum() - 0.5 * (best * signs) @ K @ (best * signs)
+    assert found.dual <= value * (1 + 1e-5) + 1e-9
+    assert value <= found.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("rows", [7, 40])
+def test_the_newton_step_solves_its_system(rows):
+    "eq-forestk-newton by LAPACK on the whole matrix; both eliminations."
+    rng = np.random.default_rng(rows)
+    P, sigma, w, b = rng.normal(size=(rows, 20)), 0.3, rng.normal(size=20), 1.7
+    one = np.ones(rows)
+    whole = np.block(
+        [
+            [np.eye(20) + P.T @ P / sigma, (P.T @ one / sigma)[:, None]],
+            [(one @ P / sigma)[None], np.array([[rows / sigma]])],
+        ]
+    )
+    expected = np.linalg.solve(whole, -np.append(w, b))
+    step = hyperplanes._newton_direction(sp.csr_array(P), sigma, w, b)
+    assert_allclose(np.append(*step), expected, rtol=1e-8, atol=1e-10)
+
+
+def test_large_problems_take_passes_only(monkeypatch):
+    monkeypatch.setattr(hyperplanes, "_NEWTON_ROWS", 10)
+    X, y = make_classification(100, 5, flip_y=0.3, random_state=0)
+    grown = RandomForestClassifier(20, max_depth=2, random_state=0)
+    Phi = ForestKernel(grown).fit(X, y).transform()
+    with pytest.warns(ConvergenceWarning, match="stopped after 150 passes"):
+        found = linear_svm(Phi, y, C=100.0, max_epochs=150, random_state=0)
+    assert found.n_newton == 0 and found.n_epochs == 150
+    monkeypatch.undo()
+    again = linear_svm(Phi, y, C=100.0, max_epochs=1000, random_state=0)
+    assert 0 < again.n_newton < again.n_epochs
+    assert found.dual <= again.primal and again.dual <= found.primal
 
 
 def test_a_machine_that_has_not_converged_says_so():

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NEARLY', 'output_kernel_loss', 'first_smallest', 'first_largest', 'merge_ties', 'decode_weights',
-           'feature_space_losses', 'predicted_gram', 'class_probabilities', 'feature_space_variance',
+           'feature_space_losses', 'predicted_gram', 'check_labels', 'class_probabilities', 'feature_space_variance',
            'feature_space_r2', 'is_dirac', 'OutputKernelMixin', 'InputKernelMixin', 'OutputKernelKNN']
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
@@ -22,9 +22,11 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
+    column_or_1d,
     validate_data,
 )
 
@@ -413,6 +415,45 @@ def predicted_gram(W1, W2, K):
     array([[0.5]])
     """
     return np.asarray(W2 @ np.asarray(W1 @ K).T).T
+
+# %% ../../nbs/00_core_1_predictor.ipynb #5d0c31ae
+def check_labels(y, owner):
+    """Class labels as a vector, for a method of classification.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        What was passed for the classes: strings, integers or booleans.
+    owner : str
+        The name of the method, for the message.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        If there are no labels, or they are not a vector, not finite, or real numbers
+        rather than classes.
+
+    Notes
+    -----
+    Derived in the chapter :ref:`ch-core-predictor`.
+
+    Examples
+    --------
+    >>> from okbook.core import check_labels
+    >>> check_labels(["b", "a", "b"], "MyClassifier")
+    array(['b', 'a', 'b'], dtype='<U1')
+    """
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=owner)
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return y
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
 def class_probabilities(votes):
@@ -1061,12 +1102,17 @@ class OutputKernelMixin:
         )
 
     def __sklearn_tags__(self):
-        """A classifier for the Dirac kernel, otherwise a regressor."""
+        """A classifier for the Dirac kernel, otherwise a regressor; the score of one
+        with a kernel other than the linear one is no share of the outputs' variance,
+        for which scikit-learn's checks have a threshold."""
         tags = super().__sklearn_tags__()
         dirac = is_dirac(self)
         tags.estimator_type = "classifier" if dirac else "regressor"
         tags.classifier_tags = ClassifierTags() if dirac else None
-        tags.regressor_tags = None if dirac else RegressorTags()
+        linear = self.output_kernel == "linear" or isinstance(
+            self.output_kernel, LinearKernel
+        )
+        tags.regressor_tags = None if dirac else RegressorTags(poor_score=not linear)
         tags.target_tags.required = True
         tags.target_tags.multi_output = not dirac
         return tags

@@ -13,6 +13,7 @@ from numbers import Integral, Real
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linprog
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -25,7 +26,6 @@ from sklearn.utils import (
     check_array,
     check_consistent_length,
     check_random_state,
-    column_or_1d,
     get_tags,
 )
 from sklearn.utils._param_validation import (
@@ -34,10 +34,9 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import NEARLY, first_largest
+from ..core import NEARLY, check_labels, first_largest
 from okbook.forest_kernel.kernel import (
     ForestKernel,
     check_rows,
@@ -323,17 +322,23 @@ def _feasible(alpha, signs):
     )
 
 
-def _values(Phi, signs, C, alpha, w):
-    """The best intercept for w, the primal value there, and the value of a dual
-    point near alpha."""
-    scores = Phi @ w
+def _certified(Phi, signs, C, alpha):
+    """A feasible point near alpha with its w, the best intercept for that, and both
+    values."""
+    alpha = _feasible(alpha, signs)
+    w = Phi.T @ (alpha * signs)
+    scores, half = Phi @ w, 0.5 * w @ w
     intercept = best_intercept(scores, signs)
-    primal = 0.5 * w @ w + C * np.maximum(0.0, 1.0 - signs * (scores + intercept)).sum()
-    feasible = _feasible(alpha, signs)
-    v = Phi.T @ (feasible * signs)
-    return intercept, float(primal), float(feasible.sum() - 0.5 * v @ v)
+    slacks = np.maximum(0.0, 1.0 - signs * (scores + intercept)).sum()
+    return Bunch(
+        coef=w,
+        intercept=intercept,
+        alpha=alpha,
+        primal=float(half + C * slacks),
+        dual=float(alpha.sum() - half),
+    )
 
-# %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #6e827904
+# %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #5d0c31ab
 def _squared_row_norms(Phi):
     """Squared norms of the rows of a CSR array, in double precision."""
     squares = np.add.reduceat(
@@ -343,6 +348,89 @@ def _squared_row_norms(Phi):
     return squares
 
 
+# Rows of the largest matrix that the Newton steps factorise, and the passes of
+# coordinate ascent before they begin.
+_NEWTON_ROWS = 4000
+_FIRST_PASSES = 100
+
+
+def _newton_direction(P, sigma, slope_w, slope_b):
+    """The step of eq-forestk-newton, by the smaller of two matrices."""
+    m, d = P.shape
+    if m == 0:
+        return -slope_w, -sigma * slope_b
+    G = (P @ P.T if m <= d else P.T @ P).toarray()
+    G[np.diag_indices_from(G)] += sigma
+    factor = cho_factor(G, lower=True, overwrite_a=True)
+    if m <= d:  # eq-forestk-eliminated
+        u, v = cho_solve(factor, P @ slope_w), cho_solve(factor, np.ones(m))
+        step_b = (u.sum() - slope_b) / v.sum()
+        return -slope_w + P.T @ (u - step_b * v), step_b
+    sums = P.T @ np.ones(m)
+    u, v = cho_solve(factor, -sigma * slope_w), cho_solve(factor, sums)
+    step_b = (-sigma * slope_b - sums @ u) / (m - sums @ v)
+    return u - step_b * v, step_b
+
+
+def _step_length(slope):
+    """A part of the unit step at which the slope of a convex function is a tenth of
+    that at 0 or less; 1 if it still falls there."""
+    least, most, step = 0.0, 1.0, 1.0
+    wanted = 0.1 * abs(slope(0.0))
+    for _ in range(40):
+        now = slope(step)
+        if abs(now) <= wanted or (now < 0 and step == 1.0):
+            break
+        least, most = (step, most) if now < 0 else (least, step)
+        step = 0.5 * (least + most)
+    return step
+
+
+def _proximal_maximum(Phi, signs, C, sigma, center, w, b, max_steps):
+    """The minimum of eq-forestk-proximal by Newton's method: w, b, the dual variables,
+    and the number of steps."""
+
+    def duals(scores):
+        return np.clip(center + (1.0 - signs * scores) / sigma, 0.0, C)
+
+    scores = Phi @ w + b
+    alpha, n_steps = duals(scores), 0
+    while n_steps < max_steps:
+        n_steps += 1
+        free = (alpha > 0) & (alpha < C)
+        slope_w, slope_b = w - Phi.T @ (alpha * signs), -(alpha @ signs)
+        step_w, step_b = _newton_direction(Phi[free], sigma, slope_w, slope_b)
+        along, across, square = Phi @ step_w + step_b, w @ step_w, step_w @ step_w
+        length = _step_length(
+            lambda s: across + s * square - duals(scores + s * along) @ (signs * along)
+        )
+        w, b, scores = w + length * step_w, b + length * step_b, scores + length * along
+        alpha = duals(scores)
+        if length == 1.0 and np.array_equal(free, (alpha > 0) & (alpha < C)):
+            break
+    return w, b, alpha, n_steps
+
+
+def _proximal_point(Phi, signs, C, start, tol, max_steps):
+    """The best certified point that the proximal point method finds from a given one,
+    and the number of Newton steps."""
+    size = max(_squared_row_norms(Phi).mean(), 1e-12)
+    sigma = max(1.0 / C, 1e-8 * size)
+    best, center, w, b, taken = start, start.alpha, start.coef, start.intercept, 0
+    while taken < max_steps and best.primal - best.dual > tol * best.primal:
+        limit = min(100, max_steps - taken)
+        w, b, center, n_steps = _proximal_maximum(
+            Phi, signs, C, sigma, center, w, b, limit
+        )
+        taken += n_steps
+        found = _certified(Phi, signs, C, center)
+        if found.primal - found.dual < best.primal - best.dual:
+            best, sigma = found, max(0.1 * sigma, 1e-8 * size)
+        else:
+            sigma = min(10.0 * sigma, size)
+    return best, taken
+
+# %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #6e827904
 @validate_params(
     {
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -365,7 +453,9 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
 
     over w and b, by coordinate ascent on the dual eq-forestk-p2. Its constraint
     :math:`\sum_i \alpha_i y_i = 0` is held by a multiplier, which is the intercept b:
-    unlike in LIBLINEAR, b is not penalised. A duality gap certifies the end.
+    unlike in LIBLINEAR, b is not penalised. If a hundred passes are not enough, as on
+    the leaves of shallow forests, Newton steps of the proximal point method
+    (eq-forestk-proximal) go on. A duality gap certifies the end.
 
     Parameters
     ----------
@@ -378,7 +468,7 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     tol : float, default=1e-3
         Duality gap to stop at, as a part of the primal value.
     max_epochs : int, default=1000
-        Most passes over the examples.
+        Most passes over the examples; a Newton step counts as one.
     random_state : int, RandomState or None, default=None
         Seed of the order of the examples.
 
@@ -386,16 +476,25 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     -------
     Bunch
         ``coef`` (the w), ``intercept``, ``alpha``, ``primal`` and ``dual`` values,
-        ``n_epochs``.
+        ``n_epochs`` and, among these, ``n_newton``. The alpha is feasible: it has the
+        value ``dual``, ``coef`` is its w, and ``primal`` is the value of ``coef`` and
+        ``intercept``.
 
     Raises
     ------
     ValueError
         If there are not two classes, or a parameter has a wrong value.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the duality gap is wider than ``tol`` asks for at the end.
+
     Notes
     -----
-    eq-forestk-p1, eq-forestk-multiplier. Derived in
+    Newton steps factorise a matrix of as many rows as there are examples or features,
+    whichever is less; above 4,000 of both only coordinate ascent is used.
+    eq-forestk-p1, eq-forestk-multiplier, eq-forestk-newton. Derived in
     :ref:`ch-forest-hyperplanes`.
 
     Examples
@@ -411,32 +510,31 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     Phi, rng = sp.csr_array(Phi), check_random_state(random_state)
     rows, squares = (Phi.indptr, Phi.indices, Phi.data), _squared_row_norms(Phi)
     alpha, w, multiplier = np.zeros(len(signs)), np.zeros(Phi.shape[1]), np.zeros(2)
-    rho = max(squares.mean(), 1e-12)
-    for epoch in range(1, max_epochs + 1):
+    rho, n_newton = max(squares.mean(), 1e-12), 0
+    small = min(Phi.shape) <= _NEWTON_ROWS
+    passes = min(max_epochs, _FIRST_PASSES) if small else max_epochs
+    for epoch in range(1, passes + 1):
         order = rng.permutation(len(signs)).astype(np.int32)
         _ascend(*rows, signs, squares, order, C, rho, alpha, w, multiplier)
         multiplier[0] += rho * multiplier[1]
-        if epoch % 10 == 0 or epoch == max_epochs:
-            intercept, primal, dual = _values(Phi, signs, C, alpha, w)
-            if primal - dual <= tol * primal:
+        if epoch % 10 == 0 or epoch == passes:
+            found = _certified(Phi, signs, C, alpha)
+            if found.primal - found.dual <= tol * found.primal:
                 break
-    else:
+    if small:
+        found, n_newton = _proximal_point(
+            Phi.astype(float), signs, C, found, tol, max_epochs - epoch
+        )
+    if found.primal - found.dual > tol * found.primal:
         warnings.warn(
-            f"linear_svm stopped after {max_epochs} passes at a duality gap of "
-            f"{primal - dual:.3g}, {primal:.3g} being "
+            f"linear_svm stopped after {epoch + n_newton} passes at a duality gap of "
+            f"{found.primal - found.dual:.3g}, {found.primal:.3g} being "
             "the primal value: allow more passes (max_epochs), a larger tol or a "
             "smaller C.",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return Bunch(
-        coef=w,
-        intercept=intercept,
-        alpha=alpha,
-        primal=primal,
-        dual=dual,
-        n_epochs=epoch,
-    )
+    return Bunch(**found, n_epochs=epoch + n_newton, n_newton=n_newton)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #23531337
 def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
@@ -510,19 +608,6 @@ def _predicted_codes(scores):
         if scores.shape[1] == 1
         else first_largest(scores, scale=1.0)
     )
-
-
-def _check_labels(y):
-    """Class labels as a vector."""
-    if y is None:
-        raise ValueError(
-            "ForestKernelSVC requires y to be passed, but the target y is None."
-        )
-    y = column_or_1d(
-        check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True
-    )
-    check_classification_targets(y)
-    return y
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #0712e440
 def _check_positive(C):
@@ -659,8 +744,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
             If the solver is "gram" and there is no room for the Gram matrix.
         """
         self._validate_params()
-        X, y = check_rows(X), _check_labels(y)
         validate_data(self, X, skip_check_array=True)
+        X, y = check_rows(X), check_labels(y, type(self).__name__)
         check_consistent_length(X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

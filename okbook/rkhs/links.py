@@ -468,6 +468,9 @@ class LinkMixin:
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Derived in the chapter :ref:`ch-rkhs-links`.
 
     Examples
@@ -504,6 +507,15 @@ class LinkMixin:
         "graph": ["array-like", "sparse matrix", None],
         "random_state": ["random_state"],
     }
+
+    def __sklearn_tags__(self):
+        """``y`` is an adjacency matrix, a vector of scikit-learn's checks is none."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels, tags.target_tags.two_d_labels = False, True
+        tags.target_tags.single_output, tags.target_tags.multi_output = False, True
+        tags._skip_test = True
+        return tags
 
     def _check_network(self, X, y, labelled):
         """Checked inputs, adjacency of the labelled nodes, and their numbers; a
@@ -852,6 +864,9 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     The threshold costs one fit a fold. Derived in the chapter :ref:`ch-rkhs-links`.
 
     Examples
@@ -1123,6 +1138,9 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     The cost is eq-links-cost. Derived in the chapter :ref:`ch-rkhs-links`.
 
     Examples
