@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags, RegressorTags, check_array
+from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -22,12 +22,9 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .checks import check_array, validate_arrays, validate_data
 from okbook.core.kernels import (
     DiffusionKernel,
     DiracKernel,
@@ -40,6 +37,7 @@ from okbook.core.kernels import (
 )
 
 # %% ../../nbs/00_core_1_predictor.ipynb #1c51e4eb
+@validate_arrays()
 def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
     r"""Mean loss of predicted outputs, measured in the feature space of a kernel.
 
@@ -105,6 +103,7 @@ def _paired(kernel, Y1, Y2, step=64):
 NEARLY = 1e-10
 
 
+@validate_arrays(values="any; infinite", scale="any; number")
 def first_smallest(values, axis=-1, scale=None):
     """Index of the smallest value, the first one among those that are equal up to
     rounding.
@@ -144,6 +143,7 @@ def first_smallest(values, axis=-1, scale=None):
         return ((values == least) | (values - least <= NEARLY * size)).argmax(axis=axis)
 
 
+@validate_arrays(values="any; infinite", scale="any; number")
 def first_largest(values, axis=-1, scale=None):
     """Index of the largest value, the first one among those that are equal up to
     rounding.
@@ -187,6 +187,7 @@ def _first_k_smallest(values, k, scale=None):
     return np.argsort(place, axis=1, kind="stable")[:, :k]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #t1e50005
+@validate_arrays(_finite=False, values="q; infinite")
 def merge_ties(values, scale=None):
     """Give values that are equal up to rounding one and the same value.
 
@@ -277,6 +278,7 @@ def _square_norm_rows(indptr, indices, data, K):
     return out
 
 # %% ../../nbs/00_core_1_predictor.ipynb #763e1374
+@validate_arrays(W="q n; sparse", K="n m", diag="m")
 def decode_weights(W, K, diag, support=False):
     r"""Nearest candidate of each predicted point: :math:`\arg\min_c k(c, c) - 2 \sum_i
     w_i k(y_i, c)`.
@@ -338,6 +340,7 @@ def _blocks(n_rows, n_columns, budget=2**24):
     return [slice(i, min(i + step, n_rows)) for i in range(0, max(n_rows, 1), step)]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #e176a960
+@validate_arrays(W="q n; sparse", K="n n", K_cross="q n", diag="q")
 def feature_space_losses(W, K, K_cross, diag):
     r"""Loss of each predicted point, :math:`w^\top K w - 2 \sum_i w_i k(y_i, y) + k(y,
     y)`.
@@ -384,6 +387,7 @@ def feature_space_losses(W, K, K_cross, diag):
     return np.maximum(norms - 2.0 * cross + np.asarray(diag), 0.0)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #7efbc46e
+@validate_arrays(W1="q1 n; sparse", W2="q2 n; sparse", K="n n")
 def predicted_gram(W1, W2, K):
     r"""Scalar products of predicted points in feature space, :math:`W_1 K W_2^\top`.
 
@@ -415,6 +419,7 @@ def predicted_gram(W1, W2, K):
     return np.asarray(W2 @ np.asarray(W1 @ K).T).T
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
+@validate_arrays(votes="q c")
 def class_probabilities(votes):
     """Probabilities of classes, from votes that may be negative.
 
@@ -447,6 +452,7 @@ def class_probabilities(votes):
     return np.divide(positive, total, out=equal, where=total > 0)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #173bc0af
+@validate_arrays(K="n n", sample_weight="n", diag="n")
 def feature_space_variance(K, sample_weight=None, *, diag=None):
     r"""Variance of outputs in feature space, from their Gram matrix.
 
@@ -501,6 +507,7 @@ def _normalized_weights(sample_weight, n):
     return w / w.sum()
 
 # %% ../../nbs/00_core_1_predictor.ipynb #ffa8d401
+@validate_arrays(losses="n", sample_weight="n")
 def feature_space_r2(losses, variance, sample_weight=None, *, rounding=0.0):
     """Coefficient of determination in feature space, one minus the mean loss over the
     variance.

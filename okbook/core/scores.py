@@ -24,6 +24,7 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_consistent_length
 
+from .checks import validate_arrays
 from .kernels import center_gram, normalize_gram
 from .predictor import merge_ties
 
@@ -56,6 +57,7 @@ def _truth_and_scores(truth, scores, mask=None):
     return positive, scores
 
 # %% ../../nbs/00_core_2_scores.ipynb #2d1d3b86
+@validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
 def roc_auc(truth, scores, mask=None):
     """Area under the ROC curve, of labels or of the links of a graph.
 
@@ -94,6 +96,7 @@ def roc_auc(truth, scores, mask=None):
     return float(auc(fpr, tpr))
 
 
+@validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
 def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     """Area under the precision-recall curve, of labels or of the links of a graph.
 
@@ -184,6 +187,7 @@ def vertical_roc(curves, grid=None):
     return grid, np.mean(rows, axis=0), np.std(rows, axis=0)
 
 # %% ../../nbs/00_core_2_scores.ipynb #a604e8db
+@validate_arrays(y_true="n; labels", y_pred="n; labels")
 def mean_mcc(y_true, y_pred):
     """Mean over classes of Matthews' correlation coefficient, one class against the
     rest.
@@ -219,6 +223,7 @@ def mean_mcc(y_true, y_pred):
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #099c949d
+@validate_arrays(K1="n n", K2="n n")
 def alignment(K1, K2):
     r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)`
     of two Gram matrices.
@@ -250,6 +255,7 @@ def alignment(K1, K2):
     return float(np.vdot(K1, K2) / norm) if norm > 0 else 0.0
 
 
+@validate_arrays(K1="n n", K2="n n")
 def centered_alignment(K1, K2):
     """Alignment of the centred Gram matrices.
 
@@ -279,6 +285,7 @@ def centered_alignment(K1, K2):
     return alignment(center_gram(K1), center_gram(K2))
 
 
+@validate_arrays(kernels="n n; each")
 def alignment_matrix(kernels):
     """Alignment of every two of several Gram matrices.
 

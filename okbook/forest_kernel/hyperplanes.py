@@ -22,7 +22,6 @@ from sklearn.svm import SVC
 from sklearn.utils import (
     Bunch,
     _safe_indexing,
-    check_array,
     check_consistent_length,
     check_random_state,
     column_or_1d,
@@ -35,9 +34,15 @@ from sklearn.utils._param_validation import (
     validate_params,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..core import NEARLY, first_largest
+from okbook.core import (
+    NEARLY,
+    check_array,
+    first_largest,
+    validate_arrays,
+    validate_data,
+)
 from okbook.forest_kernel.kernel import (
     ForestKernel,
     check_rows,
@@ -47,6 +52,7 @@ from okbook.forest_kernel.kernel import (
 )
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #87d0dd45
+@validate_arrays(Phi="n d; sparse", y="n; labels")
 def separating_hyperplane(Phi, y):
     r"""A hyperplane that separates two classes, found by linear programming, or None if
     there is none.
@@ -101,6 +107,7 @@ def separating_hyperplane(Phi, y):
     return (found.x[:-1], float(found.x[-1])) if found.status == 0 else None
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #c0010711
+@validate_arrays(tree_weights="t")
 def vote_hyperplane(forest, tree_weights=None):
     r"""The vote of a forest as a hyperplane in its leaf space: a number for each leaf.
 
@@ -281,6 +288,7 @@ def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, mult
     multiplier[1] = total
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #d7fdcb1d
+@validate_arrays(scores="n", signs="n")
 def best_intercept(scores, signs):
     r"""The intercept of least hinge loss, for given scores: an order statistic.
 
@@ -352,6 +360,7 @@ def _squared_row_norms(Phi):
     },
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(Phi="n d; sparse", y="n; labels")
 def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     r"""Support vector machine on an explicit, sparse feature map, in time linear in the
     number of examples.
@@ -439,6 +448,7 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     )
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #23531337
+@validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n")
 def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
     r"""Support vector machines on a feature map: one for two classes, else one for
     each class against the rest.

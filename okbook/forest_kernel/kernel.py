@@ -20,19 +20,14 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree._tree import Tree
-from sklearn.utils import (
-    _safe_indexing,
-    check_array,
-    column_or_1d,
-    gen_batches,
-    get_tags,
-)
+from sklearn.utils import _safe_indexing, column_or_1d, gen_batches, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..core import Kernel
+from ..core import Kernel, check_array, validate_arrays, validate_data
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
+@validate_arrays(y="n; labels")
 def class_signs(y):
     """Two classes as -1 and +1.
 
@@ -65,6 +60,7 @@ def class_signs(y):
     return 2.0 * codes - 1.0
 
 # %% ../../nbs/03_forest_kernel.ipynb #c9bf3f07
+@validate_arrays(K="n n", y="n; labels")
 def target_alignment(K, y):
     r"""Kernel-target alignment, :math:`y^\top K y / (n \|K\|_F)`, of a Gram matrix with
     two classes.
@@ -520,6 +516,7 @@ def _single_weights(tree_weights, n_trees):
     return weights.astype(np.float32)
 
 
+@validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
 def shared_leaf_gram(A, B=None, *, tree_weights=None, n_jobs=None):
     r"""Gram matrix of a forest: the number of trees in which two inputs share a leaf.
 
@@ -602,6 +599,7 @@ def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
                 k += 1
 
 
+@validate_arrays(leaves="t n; integers", n_leaves="t; integers", tree_weights="t")
 def leaf_map(leaves, n_leaves, *, tree_weights=None, normalize=False):
     r"""Feature map of a forest: one indicator for each leaf of each tree.
 
@@ -691,6 +689,7 @@ def _ancestor_rows(
                     K[i, j] += row[B[t, j]]
 
 # %% ../../nbs/03_forest_kernel.ipynb #77b6571e
+@validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
 def nearest_ancestor_gram(shapes, A, B=None, *, tree_weights=None, n_jobs=None):
     r"""Gram matrix of a forest from the values of nearest common ancestors.
 

@@ -19,21 +19,23 @@ from sklearn.model_selection import check_cv
 from sklearn.svm import SVC
 from sklearn.utils import (
     _safe_indexing,
-    check_array,
     check_consistent_length,
     check_random_state,
     column_or_1d,
 )
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from okbook.core import (
     LinearKernel,
     RBFKernel,
+    check_array,
     check_gram,
     check_kernel,
     first_largest,
     squared_distances,
+    validate_arrays,
+    validate_data,
 )
 from okbook.mkl.pairs import (
     REGULARIZERS,
@@ -49,6 +51,7 @@ from okbook.mkl.pairs import (
 from .solvers import mkl_path, positive_grid, solve_newton, solve_sgd
 
 # %% ../../nbs/04_mkl_2_machines.ipynb #d70c2310
+@validate_arrays(weights="p")
 def sum_to_one(weights):
     """Weights that sum to one, so that C means the same for all of them.
 
@@ -97,6 +100,7 @@ def _columns(X, columns):
     return X if columns is None else _safe_indexing(X, columns, axis=1)
 
 
+@validate_arrays(weights="p")
 def combine_grams(grams, weights):
     """Weighted sum of Gram matrices, those of weight zero passed over.
 
@@ -894,6 +898,7 @@ _ALIGNMENT_BLOCK = 2**22
     {"method": [StrOptions({"joint", "independent"})]},
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(kernels="n n; each", y="n; labels")
 def alignment_weights(kernels, y, method="joint"):
     r"""Weights of kernels by their alignment with the classes.
 

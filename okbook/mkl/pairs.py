@@ -20,7 +20,7 @@ from sklearn.utils import Bunch, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..core import check_gram
+from ..core import check_gram, validate_arrays
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
 # What centring leaves of the diagonal where all points are one: rounding, a few units
@@ -28,6 +28,7 @@ from ..core import check_gram
 _SAME_POINT = 1e-10
 
 
+@validate_arrays(K="n n")
 def gram_moments(K, center=True, scale=True):
     r"""Mean vector and mean squared length of training points in feature space, from
     their Gram matrix.
@@ -78,6 +79,7 @@ def gram_moments(K, center=True, scale=True):
     return means, float(size) if scale else 1.0
 
 # %% ../../nbs/04_mkl.ipynb #80b1e7b0
+@validate_arrays(K="m n")
 def standardize_gram(K, moments=None):
     """Gram matrix with the training points' mean at the origin, and their mean squared
     length one.
@@ -150,6 +152,7 @@ def _transpose_rows(columns, first, last, m, Z):
             Z[q, m + k] = columns[k, q]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
+@validate_arrays(y="n; labels")
 def pair_labels(y):
     r"""Labels of pairs: :math:`t_{ij} = 2 \cdot 1[y_i = y_j] - 1`, for all :math:`i \le
     j`.
@@ -290,6 +293,7 @@ def _adjoint_rows(Z, t, a, first, last):
     return out
 
 # %% ../../nbs/04_mkl.ipynb #07b95dc0
+@validate_arrays(y="n; labels")
 def check_classes(y):
     """Check that labels make pairs of both kinds: two classes of two members at least.
 
@@ -365,6 +369,7 @@ def _draw_pairs(t, n_pairs, random_state):
 _BLOCK = 2**11
 
 
+@validate_arrays(Z="m p")
 def pair_correlations(Z, n):
     r"""Alignments :math:`Q_{ml} = \operatorname{tr}(K_m K_l) / (\|K_m\|_F \|K_l\|_F)`
     of all kernels with each other, from their values on pairs.
@@ -819,6 +824,7 @@ REGULARIZERS = {  # name: the pair (c, A)
     },
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(Q="p p; number")
 def make_regularizer(name, Q, rho=0.5):
     r"""Regulariser of a given name.
 
@@ -876,6 +882,7 @@ _NO_SLOPE = 1e-11
 _TINY = 1e-300
 
 
+@validate_arrays(A="p p", u="p", start="p")
 def nonnegative_quadratic(A, u, start=None, max_steps=None):
     r"""Minimise :math:`\frac12 x^\top A x - u^\top x` over :math:`x \ge 0`, by active
     sets.
@@ -939,6 +946,7 @@ _LAM = {"lam": [Interval(Real, 0, None, closed="neither")]}
 
 
 @validate_params(_LAM, prefer_skip_nested_validation=True)
+@validate_arrays(a="m")
 def dual_value(problem, regularizer, lam, a):
     r"""Dual value of dual variables: a lower bound of the objective, whatever they are.
 
@@ -983,6 +991,7 @@ def dual_value(problem, regularizer, lam, a):
     )
 
 # %% ../../nbs/04_mkl.ipynb #ad55f245
+@validate_arrays(mu="p")
 def dual_point(problem, mu):
     """Dual variables that weights suggest: minus a subgradient of the weighted hinge
     losses.
@@ -1014,6 +1023,7 @@ def dual_point(problem, mu):
     return problem.w * np.heaviside(1.0 - problem.margins(mu), 0.5)
 
 
+@validate_arrays(mu="p", a="m")
 def certificate(problem, regularizer, lam, mu, a):
     r"""Weights with a bound on their distance from the optimum.
 
@@ -1058,6 +1068,7 @@ def certificate(problem, regularizer, lam, mu, a):
     return Bunch(mu=mu, a=a, objective=objective, dual=dual, gap=gap)
 
 
+@validate_arrays(mu="p", a="m")
 def duality_gap(problem, regularizer, lam, mu, a=None):
     r"""Objective at weights mu minus the dual value of a: a bound on the distance from
     the least objective.
@@ -1167,6 +1178,7 @@ def lam_max(problem, regularizer):
 
 # %% ../../nbs/04_mkl.ipynb #f61f17d0
 @validate_params(_LAM, prefer_skip_nested_validation=True)
+@validate_arrays(mu="p", a="m")
 def optimality_conditions(problem, regularizer, lam, mu, a):
     r"""The two sides of the optimality conditions: which kernel is selected, and why.
 

@@ -18,10 +18,11 @@ from joblib import effective_n_jobs
 from numba import njit
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import threadpool_limits
 
+from ..core import check_array, validate_arrays
 from okbook.mkl.pairs import (
     certificate,
     dual_point,
@@ -150,6 +151,7 @@ def solve_sgd(
     return Bunch(**found, n_iter=n_iter, n_passes=n_passes, stopped=stopped)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #81207092
+@validate_arrays(margins="any; number")
 def smoothed_hinge(margins, delta):
     r"""Hinge loss with its kink smoothed over a width, and minus its slope.
 
@@ -438,6 +440,7 @@ def _indices_in_zone(margins, delta):
     return zone[:k]
 
 
+@validate_arrays(Z="m p", w="m", margins="m")
 def smoothed_hessian(Z, w, margins, delta, max_pairs=_HESSIAN_PAIRS):
     """Hessian of the smoothed loss, from the pairs in the smoothed zone.
 
@@ -482,6 +485,7 @@ def smoothed_hessian(Z, w, margins, delta, max_pairs=_HESSIAN_PAIRS):
     return scale * (rows.T @ rows)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #c731245a
+@validate_arrays(hessian="p p", mu="p", adjoint="p", threshold="p")
 def newton_step(hessian, mu, adjoint, threshold):
     """Weights that minimise the quadratic model of the objective, none negative.
 
@@ -791,6 +795,7 @@ _NEWTON_PARAMS = {
     {"lam": [Interval(Real, 0, None, closed="neither")], **_NEWTON_PARAMS},
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(mu0="p")
 def solve_newton(
     problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0
 ):
@@ -904,6 +909,7 @@ def _dual_rows(scores, t, w, deltas, sums):
 _PASS_BLOCK = 2**12
 
 
+@validate_arrays(mus="t p", deltas="t")
 def evaluate_many(loss, mus, deltas):
     """What one pass tells about many weights, each with a width, but for the margins.
 

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
     InputKernelMixin,
@@ -27,10 +27,13 @@ from okbook.core import (
     first_smallest,
     is_dirac,
     normalize_gram,
+    validate_arrays,
+    validate_data,
 )
 from .ridge import check_grid, default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #b45e5555
+@validate_arrays(K="n n", A="d d", Y="n d")
 def decomposable_dual(K, A, Y, lam):
     r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
     regression with the kernel k A.
@@ -68,6 +71,7 @@ def decomposable_dual(K, A, Y, lam):
     return Q @ ((Q.T @ Y @ U) / (np.multiply.outer(s, a) + lam)) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #06f4c7a7
+@validate_arrays(K="n n", A="d d", Y="n d", lam_grid="m")
 def decomposable_loo(K, A, Y, lam_grid):
     """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
     many ridges.
@@ -359,6 +363,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #283d25bb
+@validate_arrays(t="r")
 def shrunk_eigenvalues(t, shrinkage):
     r"""Shrink the eigenvalues of the outputs' second moment towards one.
 
@@ -389,6 +394,7 @@ def shrunk_eigenvalues(t, shrinkage):
     return shrinkage + (1.0 - shrinkage) * t / (t.max(initial=0.0) or 1.0)
 
 
+@validate_arrays(K="n n", K_out="n n")
 def covariance_dual(K, K_out, lam, shrinkage):
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
     own covariance.
@@ -431,6 +437,7 @@ def covariance_dual(K, K_out, lam, shrinkage):
     return Q @ ((Q.T @ U) * (a / (np.multiply.outer(s, a) + lam))) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #7a89d602
+@validate_arrays(K="n n", K_out="n n", lam_grid="m", shrinkage_grid="s")
 def covariance_cv_losses(K, K_out, lam_grid, shrinkage_grid, splits):
     r"""Cross-validate a grid of ridges and shrinkages of the output covariance.
 
@@ -775,6 +782,7 @@ def _margin_ascent(Q, C, tol, max_steps):
     return alpha, max_steps
 
 
+@validate_arrays(Q="n n")
 def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     """Solve the dual problem of maximum margin regression by coordinate ascent.
 
@@ -818,6 +826,7 @@ def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     return _margin_ascent(Q, float(C), float(tol), int(max_steps))
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #f902611f
+@validate_arrays(Q="n n", alpha="n")
 def margin_objectives(Q, alpha, C):
     r"""Primal and dual value of maximum margin regression; the difference certifies a
     solution.

@@ -15,7 +15,7 @@ import scipy.linalg as sla
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
     NEARLY,
@@ -25,9 +25,12 @@ from okbook.core import (
     check_gram,
     check_kernel,
     pivoted_cholesky,
+    validate_arrays,
+    validate_data,
 )
 
 # %% ../../nbs/02_rkhs.ipynb #b7b03846
+@validate_arrays()
 def block_gram(kernel, A, B=None):
     r"""Gram matrix of an operator-valued kernel, its blocks laid out as one matrix.
 
@@ -238,6 +241,7 @@ def check_penalty(value, name, include_boundaries="neither"):
         raise ValueError(f"{name} == {value}, must be a number.")
 
 
+@validate_arrays(K="n n")
 def ridge_factor(K, lam):
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
@@ -285,6 +289,7 @@ def ridge_factor(K, lam):
         ) from error
 
 # %% ../../nbs/02_rkhs.ipynb #a9367be9
+@validate_arrays(Y="n d")
 def operator_ridge(kernel, X, Y, lam):
     r"""Ridge regression in the space of any operator-valued kernel.
 
@@ -345,6 +350,7 @@ def operator_ridge(kernel, X, Y, lam):
     )
 
 # %% ../../nbs/02_rkhs.ipynb #e916ae05
+@validate_arrays(K_cross="q n")
 def ridge_weights(factor, K_cross):
     r"""Weight the training outputs in the predictions of ridge regression.
 
@@ -517,6 +523,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         return self.lam
 
 # %% ../../nbs/02_rkhs.ipynb #3152ad42
+@validate_arrays(K="n n")
 def gram_eigh(K):
     """Diagonalise a positive semi-definite matrix.
 
@@ -547,6 +554,7 @@ def gram_eigh(K):
     return np.maximum(values, 0.0), vectors
 
 
+@validate_arrays(K="n n", K_cross="q n", lams="m")
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the cost of one.
 
@@ -583,6 +591,7 @@ def ridge_path(K, K_cross, lams):
         yield (projected / (spectrum + lam)) @ Q.T
 
 # %% ../../nbs/02_rkhs.ipynb #8a2d3432
+@validate_arrays(K="n n")
 def default_lam_grid(K, n_values=50):
     """Ridges to try where none are given: nine decades, in the units of the kernel.
 
@@ -708,6 +717,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
     return np.maximum(total, 0.0)
 
 # %% ../../nbs/02_rkhs.ipynb #0f8fdb0d
+@validate_arrays(K="n n", K_out="n n", lam_grid="m")
 def leave_one_out_losses(K, K_out, lam_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
@@ -867,6 +877,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs.ipynb #5bd33781
+@validate_arrays(K="n n")
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component
     analysis.
@@ -908,6 +919,7 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     return U[:, :keep], eigenvalues[:keep]
 
 # %% ../../nbs/02_rkhs.ipynb #336e295f
+@validate_arrays(W="q n", directions="n p")
 def project_weights(W, directions=None, center=False):
     r"""Project weights on principal directions of the outputs.
 

@@ -21,7 +21,7 @@ from sklearn.model_selection import check_cv
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
     NEARLY,
@@ -33,6 +33,8 @@ from okbook.core import (
     is_dirac,
     pivoted_cholesky,
     squared_distances,
+    validate_arrays,
+    validate_data,
 )
 from .ridge import check_grid, check_penalty, ridge_factor
 
@@ -134,6 +136,7 @@ def check_graph(graph, n_nodes=None):
     return W
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #5ec0c724
+@validate_arrays(X="n p")
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the
     other.
@@ -177,6 +180,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     return sp.csr_array(A.maximum(A.T))
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #0f45199d
+@validate_arrays(K="n n")
 def kernel_graph(K):
     """Graph whose weights are the values of a kernel.
 
@@ -281,6 +285,7 @@ def check_labelled(labelled, n_nodes):
     return labelled
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #449eefcb
+@validate_arrays(K="n n")
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -617,6 +622,7 @@ def _diffusion_operator(L, beta, smoother):
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #e89b9a10
+@validate_arrays(labelled="l; integers", K="l l", lam_grid="m", lam2_grid="k")
 def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -679,6 +685,7 @@ def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     return losses
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #96fe7108
+@validate_arrays(R="n m", labelled="l; integers", K="l l", lam_grid="g", lam2_grid="k")
 def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     """Cross-validate several smoothers, each with a grid of penalties.
 
@@ -739,6 +746,7 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     return np.array(losses), best, chosen
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #79a62a3e
+@validate_arrays(R_landmarks="m m", K_cross="q m")
 def extend_factor(R_landmarks, K_cross):
     r"""Compute the rows that new nodes have in the factor of the Gram matrix.
 
