@@ -50,7 +50,7 @@ class Call:
             if not (isinstance(key, int) and key < start):
                 if is_array(value):
                     yield key, None
-                elif isinstance(value, (list, tuple)) and value and is_array(value[0]):
+                elif type(value) in (list, tuple) and value and is_array(value[0]):
                     yield key, 0
 
     def argument(self, key):
@@ -67,6 +67,7 @@ class Call:
     def run(self, place=None, value=None):
         """The result, with the array at a place replaced, and all arguments after."""
         args, kwargs = copy.deepcopy((list(self.args), self.kwargs))
+        np.random.seed(0)  # noqa: NPY002: of those who draw without a seed
         if place is not None:
             key, index = place
             into = kwargs if isinstance(key, str) else args
@@ -373,6 +374,8 @@ def deliberate(error):
     file, line = frames[-1]
     if any("sklearn/utils/" in f for f, _ in frames):
         return True
+    if file.startswith("<doctest"):
+        return True  # a function of the example, which is the caller's
     statement = linecache.getline(file, line).strip()
     return ("/okbook/" in file or "sklearn" in file) and statement.startswith("raise")
 

@@ -17,7 +17,11 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 # %% ../../nbs/00_core_3_checks.ipynb #3c0de006
 def _refuse_odd(values, name):
-    """Refuse complex numbers and masked entries."""
+    """Refuse what is no array, complex numbers and masked entries."""
+    if isinstance(values, (dict, bytes, str)) and not (
+        isinstance(values, str) and values == "no_validation"
+    ):
+        raise TypeError(f"{name} must be an array: got {values!r:.40}.")
     if getattr(getattr(values, "dtype", None), "kind", "f") == "c":
         raise ValueError(
             f"Complex data not supported: {name} is of type {values.dtype}."
@@ -66,7 +70,14 @@ def check_array(array, *, input_name="the array", **options):
     ValueError: X has 1 masked entries of 2: fill them, or leave their rows out.
     """
     _refuse_odd(array, input_name)
-    return _check_array(array, input_name=input_name, **options)
+    try:
+        return _check_array(array, input_name=input_name, **options)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(
+            f"{input_name} is ragged: its rows must have one length."
+        ) from error
 
 
 def validate_data(estimator, X="no_validation", y="no_validation", **options):
@@ -110,6 +121,8 @@ def validate_data(estimator, X="no_validation", y="no_validation", **options):
     """
     _refuse_odd(X, "X")
     _refuse_odd(y, "y")
+    if sp.issparse(y):
+        raise TypeError(f"y must be dense: got a sparse matrix of shape {y.shape}.")
     return _validate_data(estimator, X, y, **options)
 
 # %% ../../nbs/00_core_3_checks.ipynb #3c0de008
@@ -183,24 +196,23 @@ def check_finite(values, what, **sources):
     """
     if is_finite(values):
         return values
-    sizes = [
-        f"the largest entry of {name} is {size:.3g}"
-        for name, size in _sizes(sources).items()
-    ]
     raise ValueError(
-        f"{what} overflows" + (": " if sizes else "") + ", ".join(sizes) + ". Scale "
-        "the data: their squares and sums must stay below 1.8e308."
+        f"{what} overflows{_sizes(sources)}. Scale the data: squares and sums must "
+        f"stay below 1.8e308, and what is divided by must not vanish."
     )
 
 
 def _sizes(sources):
-    """The largest absolute value of each array of numbers."""
-    sizes = {}
+    """The largest absolute value of each array of numbers, for an error."""
+    sizes = []
     for name, values in sources.items():
-        values = values.data if sp.issparse(values) else np.asarray(values)
-        if values.dtype.kind in "iufb" and values.size:
-            sizes[name] = float(np.abs(values.astype(float)).max())
-    return sizes
+        values = values.data if sp.issparse(values) else values
+        parts = values if isinstance(values, list) else [values]
+        parts = [part for part in map(np.asarray, parts) if part.size]
+        parts = [np.abs(p.astype(float)).max() for p in parts if p.dtype.kind in "iufb"]
+        if parts:
+            sizes.append(f"the largest entry of {name} is {max(parts):.3g}")
+    return ": " * bool(sizes) + ", ".join(sizes)
 
 # %% ../../nbs/00_core_3_checks.ipynb #3c0de010
 _INSIDE = ContextVar("inside a function whose arrays are checked", default=False)
@@ -221,7 +233,8 @@ def validate_arrays(_finite=True, **declared):
         semicolon, what it holds if not finite numbers, or how it is held: "labels",
         "integers", "bools", "as it is" (numbers whose type is kept), "infinite" (such
         numbers, too), "sparse" (CSR is taken as well), "each" (a sequence of such
-        arrays), "callable" or "number" (taken as well).
+        arrays), "splits" (pairs of vectors of indices), "< n" (indices below a length
+        that an earlier array has set), "callable" or "number" (taken as well).
 
     Returns
     -------
@@ -257,6 +270,7 @@ def validate_arrays(_finite=True, **declared):
 
     def decorate(function):
         signature = inspect.signature(function)
+        indices = any("integers" in words for _, words in rules.values())
         optional = {n for n, p in signature.parameters.items() if p.default is None}
 
         @functools.wraps(function)
@@ -269,20 +283,36 @@ def validate_arrays(_finite=True, **declared):
                 if name in given and not (given[name] is None and name in optional):
                     place = f"{function.__name__}: {name}"
                     given[name] = _read(given[name], place, rule, lengths)
+            sources = {name: given[name] for name in rules if name in given}
             token = _INSIDE.set(True)
             try:
                 with np.errstate(all="ignore"):
                     result = function(*bound.args, **bound.kwargs)
+            except (ArithmeticError, IndexError, ValueError) as error:
+                if not _is_numerical(error) and not (
+                    indices and isinstance(error, IndexError)
+                ):
+                    raise
+                raise ValueError(
+                    f"{function.__name__} cannot be computed ({error})"
+                    f"{_sizes(sources)}."
+                ) from error
             finally:
                 _INSIDE.reset(token)
             if _finite and not all(is_finite(part) for part in _parts(result)):
-                sources = {name: given[name] for name in rules if name in given}
                 check_finite(np.nan, f"{function.__name__}", **sources)
             return result
 
         return checked
 
     return decorate
+
+
+def _is_numerical(error):
+    """Whether an error comes from what the numbers have become, inside LAPACK or a
+    division."""
+    kinds = (ArithmeticError, np.linalg.LinAlgError)
+    return isinstance(error, kinds) or "infs or NaNs" in str(error)
 
 
 def _parts(result):
@@ -315,37 +345,52 @@ def _read(value, place, rule, lengths):
         return [
             _read(item, f"{place}[{i}]", rule, lengths) for i, item in enumerate(value)
         ]
-    if (
-        "callable" in words
-        and callable(value)
-        or ("number" in words and np.ndim(value) == 0)
+    if "splits" in words:
+        return _read_splits(value, place, rule, lengths)
+    if ("callable" in words and callable(value)) or (
+        "number" in words and np.isscalar(value) and not isinstance(value, str)
     ):
         return value
     value = _numbers(value, place, words)
     _compare(value, place, shapes, lengths)
+    limit = next((word[2:] for word in words if word.startswith("< ")), None)
+    if limit and value.size and not 0 <= value.min() <= value.max() < lengths[limit][0]:
+        raise ValueError(
+            f"{place} must be indices from 0 to {lengths[limit][0] - 1}: got "
+            f"{value.min()} to {value.max()}."
+        )
     return value
+
+
+def _read_splits(value, place, rule, lengths):
+    """Pairs of vectors of indices, as a splitter of scikit-learn gives them."""
+    if not hasattr(value, "__iter__") or isinstance(value, (str, dict)):
+        raise TypeError(f"{place} must be pairs (train, test): got {value!r:.40}.")
+    splits, rule = list(value), (rule[0], rule[1] - {"splits"} | {"integers"})
+    if not splits or any(not isinstance(s, tuple) or len(s) != 2 for s in splits):
+        raise ValueError(f"{place} must be tuples (train, test): got {splits!r:.60}.")
+    return [
+        tuple(_read(half, f"{place}[{i}]", rule, lengths) for half in split)
+        for i, split in enumerate(splits)
+    ]
 
 
 def _numbers(value, place, words):
     """An array of the declared kind."""
-    if isinstance(value, (dict, str, bytes)) or value is None:
-        raise TypeError(f"{place} must be an array: got {value!r:.40}.")
+    if value is None:
+        raise TypeError(f"{place} must be an array: got None.")
     kept = words & {"labels", "integers", "bools", "as it is"}
     endless = "infinite" in words
-    value = (
-        check_array(
-            value,
-            dtype=None if kept else [np.float64, np.float32],
-            accept_sparse="csr" if "sparse" in words else False,
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            ensure_all_finite=not endless,
-            input_name=place,
-        )
-        if np.ndim(value) or sp.issparse(value)
-        else np.asarray(value)
+    value = check_array(
+        value,
+        dtype=None if kept else [np.float64, np.float32],
+        accept_sparse="csr" if "sparse" in words else False,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        ensure_all_finite=not endless,
+        input_name=place,
     )
     kind = value.dtype.kind
     if kind == "c" or ("labels" not in words and kind not in "biuf"):
@@ -358,6 +403,8 @@ def _numbers(value, place, words):
         if not ((value == 0) | (value == 1)).all():
             raise ValueError(f"{place} must hold True and False: got {value.dtype}.")
         value = value.astype(bool)
+    if kind == "O" and any(label is None for label in value.ravel()):
+        raise ValueError(f"{place} must hold labels: got None.")
     native = not kept or value.dtype.isnative
     return value if native else value.astype(value.dtype.newbyteorder("="))
 

@@ -84,6 +84,8 @@ class Kernel(BaseEstimator):
             The kernel itself.
         """
         self._check_params()
+        if Y is not None:
+            self._prepare(Y)
         return self
 
     def check(self, Y, name="y"):
@@ -413,12 +415,15 @@ class DiracKernel(Kernel):
             One feature vector a row.
         """
         check_is_fitted(self, "classes_")
-        return np.equal.outer(self._prepare(Y), self.classes_).astype(float)
+        return self._gram(self._prepare(Y), self.classes_)
 
     def _prepare(self, Y):
         return self.check(Y, "Y")
 
     def _gram(self, A, B):
+        kinds = A.dtype.kind, B.dtype.kind
+        if "O" not in kinds and (kinds[0] in "US") != (kinds[1] in "US"):
+            raise ValueError(f"Labels must be of one kind: got {A.dtype}, {B.dtype}.")
         return np.equal.outer(A, B).astype(float)
 
     def _diag(self, A):
@@ -717,7 +722,16 @@ class _IndexKernel(Kernel):
         return self.K_ if hasattr(self, "K_") else self.fit().K_
 
     def check(self, Y, name="y"):
-        Y, n = np.asarray(Y), len(self._matrix())
+        n = len(self._matrix())
+        Y = check_array(
+            Y,
+            dtype=None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=name,
+        )
         if Y.ndim != 1 or Y.dtype.kind not in "iu":
             raise ValueError(
                 f"A kernel over indices wants a vector of integers, such as "
@@ -1132,6 +1146,11 @@ def squared_distances(K, diag_rows=None, diag_cols=None):
     """
     rows = K.diagonal() if diag_rows is None else np.asarray(diag_rows)
     cols = rows if diag_cols is None else np.asarray(diag_cols)
+    if K.shape != (len(rows), len(cols)):
+        raise ValueError(
+            f"A diagonal entry is needed for each row and column of K: got "
+            f"{len(rows)} and {len(cols)} for shape {K.shape}."
+        )
     D = rows[:, None] + cols[None, :] - 2.0 * K
     return np.maximum(D, 0.0, out=D)
 

@@ -24,7 +24,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .checks import check_array, validate_arrays, validate_data
+from .checks import check_array, check_finite, validate_arrays, validate_data
 from okbook.core.kernels import (
     DiffusionKernel,
     DiracKernel,
@@ -586,6 +586,21 @@ class _TrainingGram:
             )
         return self.kept
 
+    def check_size(self):
+        """Refuse outputs whose sums of scalar products overflow; no entry is larger
+        than the largest of the diagonal."""
+        if self.given is not None:
+            diag, sources = self.given.diagonal(), {"y": self.given}
+        elif isinstance(self.outputs, np.ndarray) and self.outputs.dtype.kind == "f":
+            diag, sources = self.kernel.diag(self.outputs), {"y": self.outputs}
+        else:
+            return
+        with np.errstate(over="ignore"):
+            bound = np.abs(diag).max() * float(len(diag)) ** 2
+        check_finite(
+            bound, "The sum of the kernel over all pairs of outputs", **sources
+        )
+
     def check_psd(self):
         """Refuse a matrix that is not positive semi-definite, unless a theorem says
         that it is."""
@@ -740,6 +755,7 @@ class OutputKernelMixin:
                 )
         elif isinstance(self.outputs_, np.ndarray) and self.outputs_.dtype.kind == "f":
             self.n_outputs_ = 1 if self.outputs_.ndim == 1 else self.outputs_.shape[1]
+        gram.check_size()
         if check_psd:
             gram.check_psd()
 
@@ -990,11 +1006,16 @@ class OutputKernelMixin:
         diag = kernel.diag(y)
         if not hasattr(kernel, "features"):
             return feature_space_losses(W, self.gram_, kernel.gram(y, outputs), diag)
-        truth = kernel.features(y)
+        truth, known = kernel.features(y), kernel.features(outputs)
+        if truth.shape[1] != known.shape[1]:
+            raise ValueError(
+                f"y must have {known.shape[1]} columns, like the training outputs: "
+                f"got shape {np.shape(y)}."
+            )
         unseen = np.maximum(
             diag - row_norms(truth, squared=True), 0.0
         )  # the part of a new label that no feature holds
-        return row_norms(W @ kernel.features(outputs) - truth, squared=True) + unseen
+        return row_norms(W @ known - truth, squared=True) + unseen
 
     def loss(self, X, y, sample_weight=None, *, diag=None):
         r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a

@@ -24,7 +24,7 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_consistent_length
 
-from .checks import validate_arrays
+from .checks import is_finite, validate_arrays
 from .kernels import center_gram, normalize_gram
 from .predictor import merge_ties
 
@@ -143,6 +143,7 @@ def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #27e74852
+@validate_arrays(grid="g")
 def vertical_roc(curves, grid=None):
     """Mean of ROC curves, at fixed false positive rates.
 
@@ -179,6 +180,11 @@ def vertical_roc(curves, grid=None):
     rows = []
     for fpr, tpr in curves:
         fpr, tpr = np.asarray(fpr, dtype=float), np.asarray(tpr, dtype=float)
+        if fpr.ndim != 1 or fpr.shape != tpr.shape or not is_finite(fpr + tpr):
+            raise ValueError(
+                f"A curve must be two vectors of finite numbers: got shapes "
+                f"{fpr.shape} and {tpr.shape}."
+            )
         left = np.searchsorted(fpr, grid, side="right") - 1
         right = np.minimum(left + 1, len(fpr) - 1)
         run = fpr[right] - fpr[left]
@@ -319,6 +325,8 @@ def alignment_matrix(kernels):
            [0.707, 1.   ]])
     """
     kernels = np.asarray(kernels)
+    if kernels.ndim != 3:
+        raise ValueError(f"kernels must have the shape (p, n, n): got {kernels.shape}.")
     products = np.zeros((len(kernels), len(kernels)))
     step = max(1, 2**22 // kernels[:, 0].size)
     for i in range(0, kernels.shape[1], step):

@@ -21,7 +21,13 @@ from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..core import NEARLY, first_largest, validate_arrays, validate_data
+from okbook.core import (
+    NEARLY,
+    check_array,
+    first_largest,
+    validate_arrays,
+    validate_data,
+)
 from okbook.ensembles.bagging import (
     bootstrap_sample,
     fit_hypothesis,
@@ -474,7 +480,7 @@ def _sum_in_order(terms):
     return total
 
 
-@validate_arrays(weight="n", agreement="n")
+@validate_arrays(_finite=False, weight="n", agreement="n")
 def boost_step(weight, agreement, n_classes=2):
     r"""One round of AdaBoost, once the hypothesis is there.
 
@@ -605,6 +611,7 @@ def staged_votes(answers, weights, n_classes=2):
     """
     total = 0.0
     for weight, answer in zip(weights, answers):
+        answer = check_array(answer, ensure_2d=False, dtype=None, input_name="answers")
         if n_classes > 2:
             ballot = answer[:, None] == np.arange(n_classes)
         else:

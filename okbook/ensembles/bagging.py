@@ -247,7 +247,7 @@ def prepare_inputs(estimator, X):
     return sort_features(X)
 
 
-@validate_arrays(codes="n; integers", sample_weight="n", rows="m; integers")
+@validate_arrays(codes="n; integers")
 def fit_hypothesis(estimator, inputs, codes, n_classes, sample_weight, rows, seed):
     """Learn one hypothesis of an ensemble.
 
@@ -320,7 +320,7 @@ def predict_codes(hypothesis, X):
     return np.asarray(hypothesis.predict(X), dtype=np.int64)
 
 # %% ../../nbs/05_ensembles.ipynb #9e404d0c
-@validate_arrays(X="n p")
+@validate_arrays(_finite=False, X="n p", sample_weights="n; each")
 def out_of_bag_shares(hypotheses, X, sample_weights, n_classes):
     """Votes of the hypotheses that have not seen an example.
 

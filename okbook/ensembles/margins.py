@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import validate_arrays
+from ..core import check_array, validate_arrays
 
 # %% ../../nbs/05_ensembles_2_margins.ipynb #afec00d4
 def _check_hypotheses(hypotheses, y):
@@ -138,7 +138,8 @@ def margins(ensemble, X, y):
     True
     """
     check_is_fitted(ensemble)
-    H, y, classes = ensemble.hypotheses(X), np.asarray(y), ensemble.classes_
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    H, classes = ensemble.hypotheses(X), ensemble.classes_
     codes = np.where(np.isin(y, classes), np.searchsorted(classes, y), -1)
     if H.dtype.kind == "f":
         codes = 2 * codes - 1

@@ -165,6 +165,7 @@ def vote_hyperplane(forest, tree_weights=None):
     return np.concatenate(alpha)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #7c19a5a1
+@validate_arrays(_finite=False, y="n; labels")
 def oob_accuracies(forest, X, y):
     """Accuracy of each tree of a forest on the training examples that it has not seen,
     for a weighted vote.
@@ -201,10 +202,12 @@ def oob_accuracies(forest, X, y):
     True
     """
     members, columns = forest_trees(forest)
-    X, codes = (
-        check_array(X, dtype=np.float32, ensure_all_finite=False),
-        np.searchsorted(forest.classes_, y),
-    )
+    X = check_array(X, dtype=np.float32, ensure_all_finite=False, input_name="X")
+    if unknown := set(np.asarray(y).tolist()) - set(forest.classes_.tolist()):
+        raise ValueError(f"y has classes that the forest has not seen: {unknown}.")
+    codes = np.searchsorted(forest.classes_, y)
+    if len(X) != len(codes):
+        raise ValueError(f"X has {len(X)} examples, and y {len(codes)}.")
     accuracies = np.full(len(members), np.nan)
     for t, (member, chosen) in enumerate(zip(members, forest.estimators_samples_)):
         out = np.setdiff1d(np.arange(len(X)), chosen)
@@ -319,6 +322,11 @@ def best_intercept(scores, signs):
     # where the loss of an example begins, or ends
     ends = np.sort(signs - scores)
     n_positive = np.count_nonzero(signs > 0)
+    if not 0 < n_positive < len(signs):
+        raise ValueError(
+            f"signs must be 1 and -1, some of each: got {n_positive} positive ones of "
+            f"{len(signs)}."
+        )
     return float(0.5 * (ends[n_positive - 1] + ends[n_positive]))
 
 

@@ -179,7 +179,18 @@ def check_rows(X):
     >>> check_rows([[1.0, 2.0]]).shape
     (1, 2)
     """
-    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
+    if not hasattr(X, "iloc"):
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name="X",
+        )
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D inputs, a row for each example: got shape {X.shape}. "
@@ -961,7 +972,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             for each tree.
         """
         self._validate_params()
-        validate_data(self, X, skip_check_array=True)
+        labels = {} if y is None else {"y": y}
+        validate_data(self, X, skip_check_array=True, **labels)
         X = check_rows(X)
         forest = self._default_forest() if self.forest is None else self.forest
         self.forest_ = clone(forest).fit(X, y)

@@ -131,6 +131,7 @@ def combine_grams(grams, weights):
     total = 0.0
     for weight, K in zip(weights, grams):
         if weight or np.isscalar(total):
+            K = check_array(K, dtype=[np.float64, np.float32], input_name="A kernel")
             total = total + weight * K
     return total
 
@@ -209,6 +210,8 @@ class StandardizedKernelsMixin:
 
     def _check_stack(self, X, square):
         """A stack of Gram matrices: an example a row, with p x n_train numbers each."""
+        if isinstance(X, np.ma.MaskedArray):
+            X = check_array(X, allow_nd=True, input_name="X")
         try:
             X = np.asarray(X)
         except ValueError:

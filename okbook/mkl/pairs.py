@@ -20,7 +20,7 @@ from sklearn.utils import Bunch, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..core import check_gram, validate_arrays
+from ..core import check_array, check_gram, validate_arrays
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
 # What centring leaves of the diagonal where all points are one: rounding, a few units
@@ -115,6 +115,12 @@ def standardize_gram(K, moments=None):
            [-1.,  1.]])
     """
     means, size = gram_moments(K) if moments is None else moments
+    means = check_array(means, ensure_2d=False, dtype=np.float64, input_name="moments")
+    if means.shape != K.shape[1:]:
+        raise ValueError(
+            f"moments must hold a mean for each of the {K.shape[1]} columns of K: got "
+            f"shape {means.shape}."
+        )
     rows = K.mean(axis=1, keepdims=True, dtype=np.float64) if means.any() else 0.0
     out = np.empty(K.shape, dtype=np.result_type(K.dtype, np.float32))
     np.divide(K - rows - (means - means.mean()), size, out=out, casting="same_kind")
@@ -409,6 +415,11 @@ def pair_correlations(Z, n):
     array([[1.   , 0.707],
            [0.707, 1.   ]])
     """
+    if len(Z) != n * (n + 1) // 2:
+        raise ValueError(
+            f"Z must have a row for each of the {n * (n + 1) // 2} pairs of n={n} "
+            f"examples: got {len(Z)}."
+        )
     products = np.zeros((Z.shape[1], Z.shape[1]))
     for q in range(0, len(Z), _BLOCK):
         block = Z[q : q + _BLOCK].astype(np.float64)
@@ -689,6 +700,7 @@ class Regularizer:
     def __repr__(self):
         return f"Regularizer({self.name!r}, {len(self.linear)} kernels)"
 
+    @validate_arrays(mu="p")
     def value(self, mu):
         r"""Value :math:`c^\top\mu + \mu^\top A\mu`.
 
@@ -702,7 +714,10 @@ class Regularizer:
         float
             The value.
         """
-        mu = np.asarray(mu, dtype=np.float64)
+        if len(mu) != len(self.linear):
+            raise ValueError(
+                f"mu must have {len(self.linear)} entries, one a kernel: got {len(mu)}."
+            )
         return float(self.linear @ mu + mu @ (self.quadratic @ mu))
 
     def gradient(self, mu):

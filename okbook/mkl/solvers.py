@@ -355,6 +355,7 @@ class SmoothedLoss:
             w = w / w.sum(dtype=np.float64)
         return cls(Z, t, w, problem.n_jobs, share=len(w) / problem.n_pairs)
 
+    @validate_arrays(mu="p")
     def evaluate(self, mu, delta):
         """All that a pass tells about weights.
 

@@ -23,6 +23,8 @@ from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
     center_gram,
+    check_array,
+    check_finite,
     check_gram,
     first_smallest,
     is_dirac,
@@ -71,7 +73,7 @@ def decomposable_dual(K, A, Y, lam):
     return Q @ ((Q.T @ Y @ U) / (np.multiply.outer(s, a) + lam)) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #06f4c7a7
-@validate_arrays(K="n n", A="d d", Y="n d", lam_grid="m")
+@validate_arrays(K="n n", A="d d", Y="n d")
 def decomposable_loo(K, A, Y, lam_grid):
     """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
     many ridges.
@@ -213,7 +215,8 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
-        Y = y.astype(np.float64).reshape(len(y), -1)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        Y = y.reshape(len(y), -1)
         A, K = self._tasks(Y.shape[1]), self._fit_inputs(X)
         C = decomposable_dual(K, A, Y, self._choose_ridge(K, A, Y))
         self.coef_ = (C @ A).reshape(y.shape)
@@ -255,7 +258,9 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
         float
             1 is perfect, 0 no better than the means.
         """
-        return super().score(X, y, sample_weight)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        score = super().score(X, y, sample_weight)
+        return check_finite(score, "The score", y=y)
 
     def _choose_ridge(self, K, A, Y):
         """The ridge, which is given."""
@@ -437,7 +442,7 @@ def covariance_dual(K, K_out, lam, shrinkage):
     return Q @ ((Q.T @ U) * (a / (np.multiply.outer(s, a) + lam))) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #7a89d602
-@validate_arrays(K="n n", K_out="n n", lam_grid="m", shrinkage_grid="s")
+@validate_arrays(K="n n", K_out="n n", splits="any; splits, < n")
 def covariance_cv_losses(K, K_out, lam_grid, shrinkage_grid, splits):
     r"""Cross-validate a grid of ridges and shrinkages of the output covariance.
 

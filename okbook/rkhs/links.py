@@ -172,7 +172,7 @@ def round_scores(scores):
     return np.round(scores / step) * step
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #eaefc0d8
-@validate_arrays(truth="m; bools", scores="m")
+@validate_arrays(_finite=False, truth="m; bools", scores="m")
 def curve_areas(truth, scores):
     """Areas under the ROC and the precision-recall curve, from two sorts.
 
@@ -235,7 +235,7 @@ def _link_curves(truth, scores):
     )
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #c33626ab
-@validate_arrays(truth="m; bools", scores="m")
+@validate_arrays(_finite=False, truth="m; bools", scores="m")
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is
     known.
@@ -343,6 +343,7 @@ class NodeFold:
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
         self.truth = self.pairs(A[np.ix_(held, self.nodes)]) > 0
 
+    @validate_arrays(S="l l")
     def pairs(self, S):
         """Choose the pairs that count, each once.
 

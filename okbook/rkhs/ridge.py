@@ -22,6 +22,7 @@ from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
     center_gram,
+    check_array,
     check_gram,
     check_kernel,
     pivoted_cholesky,
@@ -380,7 +381,13 @@ def ridge_weights(factor, K_cross):
     >>> ridge_weights(ridge_factor(np.eye(2), lam=1.0), np.array([[2.0, 4.0]]))
     array([[1., 2.]])
     """
-    return sla.cho_solve(factor, K_cross.T, check_finite=False).T
+    c = check_array(factor[0], dtype=np.float64, input_name="The factor")
+    if c.shape != 2 * K_cross.shape[1:]:
+        raise ValueError(
+            f"The factor must be a square matrix of the size of a row of K_cross: got "
+            f"shapes {c.shape} and {K_cross.shape}."
+        )
+    return sla.cho_solve((c, factor[1]), K_cross.T, check_finite=False).T
 
 # %% ../../nbs/02_rkhs.ipynb #cc4760ef
 class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
@@ -554,7 +561,7 @@ def gram_eigh(K):
     return np.maximum(values, 0.0), vectors
 
 
-@validate_arrays(K="n n", K_cross="q n", lams="m")
+@validate_arrays(K="n n", K_cross="q n")
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the cost of one.
 
@@ -660,7 +667,7 @@ def check_grid(
     >>> check_grid([1, 10], "lam_grid")
     array([ 1., 10.])
     """
-    grid = np.asarray(values)
+    grid = np.asarray(values) if not np.ma.is_masked(values) else np.empty(0)
     if grid.ndim != 1 or not grid.size or grid.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be a sequence of numbers: got {values!r}.")
     if not np.isfinite(grid).all():
@@ -717,7 +724,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
     return np.maximum(total, 0.0)
 
 # %% ../../nbs/02_rkhs.ipynb #0f8fdb0d
-@validate_arrays(K="n n", K_out="n n", lam_grid="m")
+@validate_arrays(K="n n", K_out="n n")
 def leave_one_out_losses(K, K_out, lam_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 

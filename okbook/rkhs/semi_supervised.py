@@ -27,6 +27,7 @@ from okbook.core import (
     NEARLY,
     InputKernelMixin,
     OutputKernelMixin,
+    check_array,
     feature_space_losses,
     first_smallest,
     graph_laplacian,
@@ -39,6 +40,7 @@ from okbook.core import (
 from .ridge import check_grid, check_penalty, ridge_factor
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #d67eb8c8
+@validate_arrays(W="n n; sparse")
 def check_edge_weights(W):
     """Refuse weights of edges that are negative, or lead from a node to itself.
 
@@ -107,10 +109,20 @@ def check_graph(graph, n_nodes=None):
     array([[0., 2.],
            [2., 0.]])
     """
+    graph = check_array(
+        graph,
+        accept_sparse=True,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name="The graph",
+    )
     W = (
         sp.csr_array(graph, dtype=np.float64)
         if sp.issparse(graph)
-        else np.asarray(graph, dtype=np.float64)
+        else graph.astype(np.float64, copy=False)
     )
     n = W.shape[0] if n_nodes is None and W.ndim == 2 else n_nodes
     if W.shape != (n, n):
@@ -380,7 +392,14 @@ class SmoothedSpectrum:
     """
 
     def __init__(self, R, M):
-        R = np.asarray(R, dtype=np.float64)
+        R = check_array(R, dtype=np.float64, input_name="R")
+        if not callable(M):
+            M = check_array(M, accept_sparse=True, input_name="The smoother M")
+            if M.shape != (len(R), len(R)):
+                raise ValueError(
+                    f"The smoother M must have the shape ({len(R)}, {len(R)}), like "
+                    f"the {len(R)} rows of R: got {M.shape}."
+                )
         S = R.T @ (M @ R if hasattr(M, "__matmul__") else M(R))
         largest = np.abs(S).max(initial=0.0)
         if np.abs(S - S.T).max(initial=0.0) > 1e-6 * largest:
@@ -477,6 +496,7 @@ class SmoothedSpectrum:
         solution = sla.cho_solve(ridge_factor(A @ A.T, 1.0), A, overwrite_b=True)
         return self.scales(lam, lam2)[:, None] * solution.T
 
+    @validate_arrays(labelled="l; integers", queries="q; integers")
     def weights(self, labelled, lam, lam2, queries=None):
         """Weight the labelled outputs in the prediction at nodes (``eq-semi-weights``).
 
@@ -622,7 +642,11 @@ def _diffusion_operator(L, beta, smoother):
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #e89b9a10
-@validate_arrays(labelled="l; integers", K="l l", lam_grid="m", lam2_grid="k")
+@validate_arrays(
+    labelled="l; integers",
+    K="l l",
+    splits="any; splits, < l",
+)
 def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -685,7 +709,12 @@ def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     return losses
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #96fe7108
-@validate_arrays(R="n m", labelled="l; integers", K="l l", lam_grid="g", lam2_grid="k")
+@validate_arrays(
+    R="n m",
+    labelled="l; integers, < n",
+    K="l l",
+    splits="any; splits, < l",
+)
 def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     """Cross-validate several smoothers, each with a grid of penalties.
 
@@ -733,6 +762,8 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     >>> losses.ravel(), best
     (array([0.5625, 0.25  ]), (0, 1, 0))
     """
+    if not hasattr(smoothers, "__iter__") or isinstance(smoothers, str):
+        raise TypeError(f"smoothers must be a sequence of matrices: got {smoothers!r}.")
     losses, best, least = [], None, np.inf
     for b, M in enumerate(smoothers):
         spectrum = SmoothedSpectrum(R, M)
