@@ -346,7 +346,12 @@ def numbers(value, depth=0):
     if isinstance(value, (int, float, complex, np.number)):
         return [np.asarray(value)]
     if isinstance(value, pd.DataFrame):
-        return [np.asarray(value)]
+        value = value.to_numpy()
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        try:
+            value = value.astype(float)
+        except (TypeError, ValueError):
+            return []
     if isinstance(value, np.ndarray):
         return [value] if value.dtype.kind in "iufc" else []
     if isinstance(value, (list, tuple)):
@@ -367,6 +372,8 @@ def deliberate(error):
         return False
     if type(error).__name__ == "LinAlgError":
         return False
+    if str(error).endswith(("object is not iterable", "has no len()")):
+        return True  # Python's own, and clear
     trace, frames = error.__traceback__, []
     while trace is not None:
         frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))

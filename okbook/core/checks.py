@@ -367,8 +367,8 @@ def _read_splits(value, place, rule, lengths):
     if not hasattr(value, "__iter__") or isinstance(value, (str, dict)):
         raise TypeError(f"{place} must be pairs (train, test): got {value!r:.40}.")
     splits, rule = list(value), (rule[0], rule[1] - {"splits"} | {"integers"})
-    if not splits or any(not isinstance(s, tuple) or len(s) != 2 for s in splits):
-        raise ValueError(f"{place} must be tuples (train, test): got {splits!r:.60}.")
+    if not splits or any(not hasattr(s, "__len__") or len(s) != 2 for s in splits):
+        raise ValueError(f"{place} must be pairs (train, test): got {splits!r:.60}.")
     return [
         tuple(_read(half, f"{place}[{i}]", rule, lengths) for half in split)
         for i, split in enumerate(splits)

@@ -597,9 +597,7 @@ class _TrainingGram:
             return
         with np.errstate(over="ignore"):
             bound = np.abs(diag).max() * float(len(diag)) ** 2
-        check_finite(
-            bound, "The sum of the kernel over all pairs of outputs", **sources
-        )
+        check_finite(bound, "The sum of the output kernel over all pairs", **sources)
 
     def check_psd(self):
         """Refuse a matrix that is not positive semi-definite, unless a theorem says

@@ -229,7 +229,7 @@ def mean_mcc(y_true, y_pred):
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #099c949d
-@validate_arrays(K1="n n", K2="n n")
+@validate_arrays(K1="m n", K2="m n")
 def alignment(K1, K2):
     r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)`
     of two Gram matrices.
@@ -261,7 +261,7 @@ def alignment(K1, K2):
     return float(np.vdot(K1, K2) / norm) if norm > 0 else 0.0
 
 
-@validate_arrays(K1="n n", K2="n n")
+@validate_arrays(K1="m n", K2="m n")
 def centered_alignment(K1, K2):
     """Alignment of the centred Gram matrices.
 
@@ -291,7 +291,7 @@ def centered_alignment(K1, K2):
     return alignment(center_gram(K1), center_gram(K2))
 
 
-@validate_arrays(kernels="n n; each")
+@validate_arrays(kernels="m n; each")
 def alignment_matrix(kernels):
     """Alignment of every two of several Gram matrices.
 

@@ -612,6 +612,11 @@ def staged_votes(answers, weights, n_classes=2):
     total = 0.0
     for weight, answer in zip(weights, answers):
         answer = check_array(answer, ensure_2d=False, dtype=None, input_name="answers")
+        if answer.ndim != 1 or answer.dtype.kind not in "biuf" or not np.isreal(weight):
+            raise ValueError(
+                f"A hypothesis must answer with a vector of codes, and its weight be "
+                f"a number: got {answer.shape}, {answer.dtype}, {weight!r}."
+            )
         if n_classes > 2:
             ballot = answer[:, None] == np.arange(n_classes)
         else:

@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from ..core import validate_arrays, validate_data
+from ..core import check_array, validate_arrays, validate_data
 from okbook.ensembles.tree import (
     MAX_SEED,
     RandomizedTreeClassifier,
@@ -320,7 +320,7 @@ def predict_codes(hypothesis, X):
     return np.asarray(hypothesis.predict(X), dtype=np.int64)
 
 # %% ../../nbs/05_ensembles.ipynb #9e404d0c
-@validate_arrays(_finite=False, X="n p", sample_weights="n; each")
+@validate_arrays(_finite=False, X="n p")
 def out_of_bag_shares(hypotheses, X, sample_weights, n_classes):
     """Votes of the hypotheses that have not seen an example.
 
@@ -357,6 +357,9 @@ def out_of_bag_shares(hypotheses, X, sample_weights, n_classes):
     """
     votes = np.zeros((len(X), n_classes))
     for hypothesis, weight in zip(hypotheses, sample_weights):
+        weight = check_array(weight, ensure_2d=False, input_name="sample_weights")
+        if len(weight) != len(X):
+            raise ValueError(f"Weights of {len(weight)} examples came with {len(X)}.")
         unseen = np.flatnonzero(weight == 0)
         if len(unseen):
             votes[unseen, predict_codes(hypothesis, X[unseen])] += 1

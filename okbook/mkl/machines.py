@@ -240,7 +240,8 @@ class StandardizedKernelsMixin:
             return self._check_stack(X, square=reset)
         if self.kernels is None:
             return validate_data(self, X, dtype=np.float64, reset=reset)
-        X = X if hasattr(X, "iloc") or not hasattr(X, "__array__") else np.asarray(X)
+        if hasattr(X, "__array__") and not hasattr(X, "iloc"):
+            X = check_array(X, dtype=None, allow_nd=True, ensure_all_finite=False)
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 

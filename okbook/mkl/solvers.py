@@ -953,6 +953,10 @@ def evaluate_many(loss, mus, deltas):
             adjoint += scores @ block
         return np.c_[sums, adjoint]
 
+    if mus.shape[1] != loss.Z.shape[1]:
+        raise ValueError(
+            f"mus must have {loss.Z.shape[1]} columns, one a kernel: got {mus.shape}."
+        )
     loss.passes += len(mus)
     table = sum(map_row_blocks(work, len(loss.w), loss.n_jobs))
     return [_point_of_sums(*one) for one in zip(mus, deltas, table)]

@@ -73,7 +73,7 @@ def decomposable_dual(K, A, Y, lam):
     return Q @ ((Q.T @ Y @ U) / (np.multiply.outer(s, a) + lam)) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #06f4c7a7
-@validate_arrays(K="n n", A="d d", Y="n d")
+@validate_arrays(K="n n", A="d d", Y="n d", lam_grid="g")
 def decomposable_loo(K, A, Y, lam_grid):
     """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
     many ridges.
@@ -442,7 +442,9 @@ def covariance_dual(K, K_out, lam, shrinkage):
     return Q @ ((Q.T @ U) * (a / (np.multiply.outer(s, a) + lam))) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #7a89d602
-@validate_arrays(K="n n", K_out="n n", splits="any; splits, < n")
+@validate_arrays(
+    K="n n", K_out="n n", splits="any; splits, < n", lam_grid="g", shrinkage_grid="s"
+)
 def covariance_cv_losses(K, K_out, lam_grid, shrinkage_grid, splits):
     r"""Cross-validate a grid of ridges and shrinkages of the output covariance.
 

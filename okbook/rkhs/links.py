@@ -343,7 +343,7 @@ class NodeFold:
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
         self.truth = self.pairs(A[np.ix_(held, self.nodes)]) > 0
 
-    @validate_arrays(S="l l")
+    @validate_arrays(S="h n; as it is")
     def pairs(self, S):
         """Choose the pairs that count, each once.
 

@@ -467,6 +467,7 @@ def pairwise_svm(K, A, C=1.0, bias=1.0, balanced=False, tol=1e-3, max_iter=200):
     """
     n_pairs, n_links = len(A) * (len(A) - 1) // 2, int(A.sum()) // 2
     C_pos, C_neg = _class_penalties(float(C), balanced, n_links, n_pairs - n_links)
+    K = K.astype(np.float64, copy=False)
     S, H, total = np.zeros(K.shape), np.zeros(K.shape), 0.0
     rng, bias = np.random.default_rng(0), float(bias)
     for n_iter in range(1, max_iter + 1):

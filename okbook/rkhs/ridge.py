@@ -561,7 +561,7 @@ def gram_eigh(K):
     return np.maximum(values, 0.0), vectors
 
 
-@validate_arrays(K="n n", K_cross="q n")
+@validate_arrays(K="n n", K_cross="q n", lams="m")
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the cost of one.
 

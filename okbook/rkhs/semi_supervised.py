@@ -268,7 +268,17 @@ def check_labelled(labelled, n_nodes):
     >>> check_labelled([True, False, True], n_nodes=3)
     array([0, 2])
     """
-    labelled = np.arange(n_nodes) if labelled is None else np.asarray(labelled)
+    if labelled is None:
+        labelled = np.arange(n_nodes)
+    labelled = check_array(
+        labelled,
+        dtype=None,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name="labelled",
+    )
     if labelled.dtype == bool:
         if labelled.shape != (n_nodes,):
             raise ValueError(
@@ -646,6 +656,8 @@ def _diffusion_operator(L, beta, smoother):
     labelled="l; integers",
     K="l l",
     splits="any; splits, < l",
+    lam_grid="g",
+    lam2_grid="h",
 )
 def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
@@ -714,6 +726,8 @@ def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     labelled="l; integers, < n",
     K="l l",
     splits="any; splits, < l",
+    lam_grid="g",
+    lam2_grid="h",
 )
 def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     """Cross-validate several smoothers, each with a grid of penalties.
@@ -764,7 +778,7 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     """
     if not hasattr(smoothers, "__iter__") or isinstance(smoothers, str):
         raise TypeError(f"smoothers must be a sequence of matrices: got {smoothers!r}.")
-    losses, best, least = [], None, np.inf
+    losses, best, chosen, least = [], None, None, np.inf
     for b, M in enumerate(smoothers):
         spectrum = SmoothedSpectrum(R, M)
         losses.append(
@@ -774,6 +788,8 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
             where = np.unravel_index(first_smallest(losses[b].ravel()), losses[b].shape)
             least, chosen = losses[b].min(), spectrum
             best = (b, *map(int, where))
+    if chosen is None:
+        raise ValueError("smoothers must hold one matrix at least: got none.")
     return np.array(losses), best, chosen
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #79a62a3e
