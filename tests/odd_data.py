@@ -67,7 +67,7 @@ class Call:
     def run(self, place=None, value=None):
         """The result, with the array at a place replaced, and all arguments after."""
         args, kwargs = copy.deepcopy((list(self.args), self.kwargs))
-        np.random.seed(0)  # noqa: NPY002: of those who draw without a seed
+        np.random.seed(0)  # noqa: NPY002
         if place is not None:
             key, index = place
             into = kwargs if isinstance(key, str) else args
@@ -152,7 +152,8 @@ class Recorder:
 
     def __enter__(self):
         everywhere = [
-            m for n, m in sorted(__import__("sys").modules.items())
+            m
+            for n, m in sorted(__import__("sys").modules.items())
             if n.startswith("okbook.") and hasattr(m, "__all__")
         ]
         seen = set()
@@ -162,7 +163,9 @@ class Recorder:
                     if (base, name) not in seen:
                         seen.add((base, name))
                         self.undo.append((base, name, function))
-                        setattr(base, name, self.wrap(f"{base.__name__}.{name}", function))
+                        setattr(
+                            base, name, self.wrap(f"{base.__name__}.{name}", function)
+                        )
             elif inspect.isfunction(value):
                 new = self.wrap(dotted.rpartition(".")[2], value)
                 for module in everywhere:
@@ -198,7 +201,7 @@ def record_calls():
     """All valid calls, by the object whose example they come from."""
     calls = {}
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    for dotted, test in examples():
+    for _, test in examples():
         runner = doctest.DocTestRunner(optionflags=options)
         with Recorder() as recorder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -240,7 +243,9 @@ def asked(fit):
         needed = [p.name for p in wanted if p.default is p.empty and p.kind < 2]
         if needed and set(needed) <= {*data, "X1"} and "X" in data:
             values = [data["X" if p == "X1" else p] for p in needed]
-            call = Call(f"{type(model).__name__}.{name}", function, (model, *values), {})
+            call = Call(
+                f"{type(model).__name__}.{name}", function, (model, *values), {}
+            )
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -421,7 +426,16 @@ def judge(call, place, variant, value, clean=None):
 
 
 # what cannot have a meaning
-REFUSED = {"nan", "inf", "-inf", "all nan", "masked", "complex", "ragged", "object none"}
+REFUSED = {
+    "nan",
+    "inf",
+    "-inf",
+    "all nan",
+    "masked",
+    "complex",
+    "ragged",
+    "object none",
+}
 
 
 def clean_is_finite(call):
@@ -455,7 +469,10 @@ def outcomes(call):
         if A.dtype.kind == "f":
             odd = odd_numbers(A)
         else:
-            odd = [*odd_shapes(A), ("numbers", np.arange(A.size, dtype=float).reshape(A.shape))]
+            odd = [
+                *odd_shapes(A),
+                ("numbers", np.arange(A.size, dtype=float).reshape(A.shape)),
+            ]
         for variant, value in odd:
             verdict, word = judge(call, place, variant, value)
             yield call.argument(place[0]), variant, verdict, word
@@ -469,6 +486,8 @@ def outcomes(call):
             yield call.argument(place[0]), "array", "raw", f"{error}"[:100]
             continue
         for variant, value in same_numbers(held):
-            yield call.argument(place[0]), variant, *judge(
-                call, place, variant, value, clean
+            yield (
+                call.argument(place[0]),
+                variant,
+                *judge(call, place, variant, value, clean),
             )
