@@ -16,6 +16,7 @@ from odd_data import (
     public_objects,
     record_calls,
 )
+from sklearn.base import clone
 
 from okbook.core import (
     OutputKernelKNN,

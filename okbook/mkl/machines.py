@@ -97,7 +97,12 @@ def _default_kernels(X):
 
 def _columns(X, columns):
     """The columns of the inputs that a kernel looks at."""
-    return X if columns is None else _safe_indexing(X, columns, axis=1)
+    try:
+        return X if columns is None else _safe_indexing(X, columns, axis=1)
+    except IndexError as error:
+        raise ValueError(
+            f"A kernel looks at the columns {columns}: X has the shape {X.shape}."
+        ) from error
 
 
 @validate_arrays(weights="p")
