@@ -32,7 +32,7 @@ def read_pages(root=ROOT):
 PAGES = read_pages()
 EMPTY = ("okbook", "okbook.labs")  # their faces show no names
 # Engineering stands after the mathematics: what these pages export is used before.
-ENGINEERING = {"05_ensembles_4_trees"}
+ENGINEERING = {"00_core_4_checks", "05_ensembles_4_trees"}
 
 
 def is_package(module, pages=PAGES):

@@ -275,7 +275,7 @@ def test_thresholds_of_one_class_and_of_neighbouring_numbers():
     assert choose_threshold([False, True], [low, high]) == low
     assert choose_threshold([False, True], [high, 2.0 * high]) == high  # not half way
     for args in (([True], [1.0, 2.0]), ([True], [1.0], "recall"), ([[True]], [[1.0]])):
-        with pytest.raises(ValueError, match="two vectors of one length and the rule"):
+        with pytest.raises(ValueError, match="one length and the rule|the shape"):
             choose_threshold(*args)
 
 

@@ -198,7 +198,7 @@ def test_small_lam_and_no_lam_at_all():
         with pytest.raises(ValueError, match="The 'lam' parameter of solve_newton"):
             solve_newton(problem, term, lam)
     for mu0 in (np.ones(4), -np.ones(5), [np.nan] * 5):
-        with pytest.raises(ValueError, match="Weights to start from must be 5 numbers"):
+        with pytest.raises(ValueError, match="must be 5 numbers|mu0 contains NaN"):
             solve_newton(problem, term, 0.1, mu0=mu0)
 
 

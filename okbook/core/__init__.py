@@ -4,6 +4,13 @@
 pre-images and the predictor from weights, ``scores`` curves, scores and folds.
 """
 
+from .checks import (
+    check_array,
+    check_finite,
+    is_finite,
+    validate_arrays,
+    validate_data,
+)
 from .kernels import (
     DiffusionKernel,
     DiracKernel,
@@ -83,6 +90,8 @@ __all__ = [
     "alignment_matrix",
     "center_gram",
     "centered_alignment",
+    "check_array",
+    "check_finite",
     "check_gram",
     "check_kernel",
     "check_labels",
@@ -98,6 +107,7 @@ __all__ = [
     "graph_laplacian",
     "is_dirac",
     "is_factor",
+    "is_finite",
     "is_psd",
     "labelled_draws",
     "make_psd",
@@ -111,5 +121,7 @@ __all__ = [
     "repeated_holdout",
     "roc_auc",
     "squared_distances",
+    "validate_arrays",
+    "validate_data",
     "vertical_roc",
 ]

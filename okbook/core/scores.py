@@ -24,6 +24,7 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_consistent_length
 
+from .checks import is_finite, validate_arrays
 from .kernels import center_gram, normalize_gram
 from .predictor import merge_ties
 
@@ -56,6 +57,7 @@ def _truth_and_scores(truth, scores, mask=None):
     return positive, scores
 
 # %% ../../nbs/00_core_2_scores.ipynb #2d1d3b86
+@validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
 def roc_auc(truth, scores, mask=None):
     """Area under the ROC curve, of labels or of the links of a graph.
 
@@ -94,6 +96,7 @@ def roc_auc(truth, scores, mask=None):
     return float(auc(fpr, tpr))
 
 
+@validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
 def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     """Area under the precision-recall curve, of labels or of the links of a graph.
 
@@ -140,6 +143,7 @@ def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #27e74852
+@validate_arrays(grid="g")
 def vertical_roc(curves, grid=None):
     """Mean of ROC curves, at fixed false positive rates.
 
@@ -176,6 +180,11 @@ def vertical_roc(curves, grid=None):
     rows = []
     for fpr, tpr in curves:
         fpr, tpr = np.asarray(fpr, dtype=float), np.asarray(tpr, dtype=float)
+        if fpr.ndim != 1 or fpr.shape != tpr.shape or not is_finite(fpr + tpr):
+            raise ValueError(
+                f"A curve must be two vectors of finite numbers: got shapes "
+                f"{fpr.shape} and {tpr.shape}."
+            )
         left = np.searchsorted(fpr, grid, side="right") - 1
         right = np.minimum(left + 1, len(fpr) - 1)
         run = fpr[right] - fpr[left]
@@ -184,6 +193,7 @@ def vertical_roc(curves, grid=None):
     return grid, np.mean(rows, axis=0), np.std(rows, axis=0)
 
 # %% ../../nbs/00_core_2_scores.ipynb #a604e8db
+@validate_arrays(y_true="n; labels", y_pred="n; labels")
 def mean_mcc(y_true, y_pred):
     """Mean over classes of Matthews' correlation coefficient, one class against the
     rest.
@@ -219,6 +229,7 @@ def mean_mcc(y_true, y_pred):
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #099c949d
+@validate_arrays(K1="m n", K2="m n")
 def alignment(K1, K2):
     r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)`
     of two Gram matrices.
@@ -250,6 +261,7 @@ def alignment(K1, K2):
     return float(np.vdot(K1, K2) / norm) if norm > 0 else 0.0
 
 
+@validate_arrays(K1="m n", K2="m n")
 def centered_alignment(K1, K2):
     """Alignment of the centred Gram matrices.
 
@@ -279,6 +291,7 @@ def centered_alignment(K1, K2):
     return alignment(center_gram(K1), center_gram(K2))
 
 
+@validate_arrays(kernels="m n; each")
 def alignment_matrix(kernels):
     """Alignment of every two of several Gram matrices.
 
@@ -312,6 +325,8 @@ def alignment_matrix(kernels):
            [0.707, 1.   ]])
     """
     kernels = np.asarray(kernels)
+    if kernels.ndim != 3:
+        raise ValueError(f"kernels must have the shape (p, n, n): got {kernels.shape}.")
     products = np.zeros((len(kernels), len(kernels)))
     step = max(1, 2**22 // kernels[:, 0].size)
     for i in range(0, kernels.shape[1], step):

@@ -19,9 +19,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..core import NEARLY, first_largest
+from okbook.core import (
+    NEARLY,
+    check_array,
+    first_largest,
+    validate_arrays,
+    validate_data,
+)
 from okbook.ensembles.bagging import (
     bootstrap_sample,
     fit_hypothesis,
@@ -162,6 +168,7 @@ class StumpExamples(NamedTuple):
     offsets: np.ndarray
 
 
+@validate_arrays(X="n p", codes="n; integers")
 def sort_stump_examples(X, codes, n_classes):
     """Sort the examples by each feature, and group those that no useful test separates.
 
@@ -256,6 +263,7 @@ class Stump(NamedTuple):
     leaf: np.ndarray
 
 
+@validate_arrays(sample_weight="n")
 def best_stump(examples, sample_weight, criterion="gini"):
     r"""Find the best test of all features.
 
@@ -425,6 +433,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         return tags
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #a8f9517e
+@validate_arrays(answers="n; as it is", codes="n; integers")
 def agreement(answers, codes, n_classes=2):
     r"""How far a hypothesis agrees with the labels.
 
@@ -471,6 +480,7 @@ def _sum_in_order(terms):
     return total
 
 
+@validate_arrays(_finite=False, weight="n", agreement="n")
 def boost_step(weight, agreement, n_classes=2):
     r"""One round of AdaBoost, once the hypothesis is there.
 
@@ -601,6 +611,12 @@ def staged_votes(answers, weights, n_classes=2):
     """
     total = 0.0
     for weight, answer in zip(weights, answers):
+        answer = check_array(answer, ensure_2d=False, dtype=None, input_name="answers")
+        if answer.ndim != 1 or answer.dtype.kind not in "biuf" or not np.isreal(weight):
+            raise ValueError(
+                f"A hypothesis must answer with a vector of codes, and its weight be "
+                f"a number: got {answer.shape}, {answer.dtype}, {weight!r}."
+            )
         if n_classes > 2:
             ballot = answer[:, None] == np.arange(n_classes)
         else:
@@ -609,6 +625,7 @@ def staged_votes(answers, weights, n_classes=2):
         yield total
 
 
+@validate_arrays(decision="q or q c")
 def vote_probabilities(decision):
     r"""Probabilities of the classes, if a weighted vote is half of their log odds.
 

@@ -20,13 +20,9 @@ from sklearn.utils._param_validation import (
     RealNotInt,
     validate_params,
 )
-from sklearn.utils.validation import (
-    _num_samples,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from ..core import check_array, validate_arrays, validate_data
 from okbook.ensembles.tree import (
     MAX_SEED,
     RandomizedTreeClassifier,
@@ -37,6 +33,7 @@ from okbook.ensembles.tree import (
 )
 
 # %% ../../nbs/05_ensembles.ipynb #24ce111f
+@validate_arrays(hypotheses="t q; integers", weights="t")
 def vote_shares(hypotheses, n_classes, weights=None):
     r"""Fraction of the votes for each class.
 
@@ -79,6 +76,7 @@ _SIZE = [
     {"n": [Interval(Integral, 1, None, closed="left")], "n_samples": _SIZE},
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(p="n")
 def bootstrap_sample(n, n_samples=None, p=None, random_state=None):
     """Draw examples with replacement.
 
@@ -249,6 +247,7 @@ def prepare_inputs(estimator, X):
     return sort_features(X)
 
 
+@validate_arrays(codes="n; integers")
 def fit_hypothesis(estimator, inputs, codes, n_classes, sample_weight, rows, seed):
     """Learn one hypothesis of an ensemble.
 
@@ -294,6 +293,7 @@ def fit_hypothesis(estimator, inputs, codes, n_classes, sample_weight, rows, see
     return copy.fit(inputs[seen], codes[seen], sample_weight=sample_weight[seen])
 
 
+@validate_arrays(X="q p")
 def predict_codes(hypothesis, X):
     """What a hypothesis of an ensemble says.
 
@@ -320,6 +320,7 @@ def predict_codes(hypothesis, X):
     return np.asarray(hypothesis.predict(X), dtype=np.int64)
 
 # %% ../../nbs/05_ensembles.ipynb #9e404d0c
+@validate_arrays(_finite=False, X="n p")
 def out_of_bag_shares(hypotheses, X, sample_weights, n_classes):
     """Votes of the hypotheses that have not seen an example.
 
@@ -356,6 +357,9 @@ def out_of_bag_shares(hypotheses, X, sample_weights, n_classes):
     """
     votes = np.zeros((len(X), n_classes))
     for hypothesis, weight in zip(hypotheses, sample_weights):
+        weight = check_array(weight, ensure_2d=False, input_name="sample_weights")
+        if len(weight) != len(X):
+            raise ValueError(f"Weights of {len(weight)} examples came with {len(X)}.")
         unseen = np.flatnonzero(weight == 0)
         if len(unseen):
             votes[unseen, predict_codes(hypothesis, X[unseen])] += 1

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from tqdm import tqdm
 
-from ..core import NEARLY, OutputKernelMixin
+from ..core import NEARLY, OutputKernelMixin, validate_arrays
 from okbook.trees import (
     TREE_CONSTRAINTS,
     FactorOutputs,
@@ -69,6 +69,7 @@ def _subtract_gram(G, means, columns, products, leaf, rate):
             row[j] -= rate * mean[j] + across[leaf[j]]
 
 # %% ../../nbs/05_ensembles_3_kernel_boosting.ipynb #b17b1121
+@validate_arrays(leaf="n; integers", share="n")
 def shrink_residuals(outputs, leaf, share, rate, n_leaves):
     """One round for the residuals: take from each of them a part of the mean residual
     of its leaf.

@@ -13,6 +13,8 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from ..core import check_array, validate_arrays
+
 # %% ../../nbs/05_ensembles_2_margins.ipynb #afec00d4
 def _check_hypotheses(hypotheses, y):
     """Votes as an array (T, n) and labels (n,), as class codes; reals in [-1, 1] and
@@ -50,6 +52,7 @@ def _leads(H, y, n_classes):
         yield right - (H == (y + shift) % max(n_classes, 2))
 
 # %% ../../nbs/05_ensembles_2_margins.ipynb #3e5e31cd
+@validate_arrays(hypotheses="t n; labels", y="n; labels", weights="t")
 def vote_margins(hypotheses, y, weights=None):
     r"""Margin of each example in a vote: the share of its own class minus the largest
     share of another one.
@@ -135,13 +138,15 @@ def margins(ensemble, X, y):
     True
     """
     check_is_fitted(ensemble)
-    H, y, classes = ensemble.hypotheses(X), np.asarray(y), ensemble.classes_
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    H, classes = ensemble.hypotheses(X), ensemble.classes_
     codes = np.where(np.isin(y, classes), np.searchsorted(classes, y), -1)
     if H.dtype.kind == "f":
         codes = 2 * codes - 1
     return vote_margins(H, codes, getattr(ensemble, "estimator_weights_", None))
 
 # %% ../../nbs/05_ensembles_2_margins.ipynb #c16cb6bc
+@validate_arrays(weights="t", normalizers="t", theta="any; number")
 def boosting_margin_bound(weights, normalizers, theta=0.0):
     r"""Bound on the share of training examples whose margin in AdaBoost is at most
     theta.
@@ -186,6 +191,7 @@ def boosting_margin_bound(weights, normalizers, theta=0.0):
     },
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(theta="any; number")
 def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
     r"""What the margin bound adds to the share of training margins up to theta, to
     bound the true error of any vote.
@@ -245,6 +251,7 @@ def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
     return (drawn + np.sqrt(capacity / (2 * n_examples))).min(axis=-1)
 
 # %% ../../nbs/05_ensembles_2_margins.ipynb #94a35924
+@validate_arrays(hypotheses="t n; labels", y="n; labels")
 def max_margin_weights(hypotheses, y):
     r"""Weights of a vote that make its smallest margin as large as possible, by linear
     programming.
@@ -301,6 +308,7 @@ def max_margin_weights(hypotheses, y):
     return Bunch(**found, examples=hardest.reshape(-1, len(y)).sum(axis=0))
 
 # %% ../../nbs/05_ensembles_2_margins.ipynb #7c0bce21
+@validate_arrays(hypotheses="t n; labels", y="n; labels")
 def kappa_error(hypotheses, y):
     r"""Agreement and mean error of every pair of hypotheses: the points of a
     kappa-error diagram.

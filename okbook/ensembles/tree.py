@@ -25,13 +25,9 @@ from sklearn.utils._param_validation import (
     validate_params,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ..core import NEARLY, first_largest
+from ..core import NEARLY, first_largest, validate_arrays, validate_data
 from ..trees import find_leaves, resolve_max_features, resolve_min_samples
 
 # %% ../../nbs/05_ensembles_4_trees.ipynb #3f134388
@@ -60,6 +56,7 @@ class SortedFeatures(NamedTuple):
     offsets: np.ndarray
 
 
+@validate_arrays(X="n p")
 def sort_features(X):
     """Sort the columns of a table, and rank their distinct values.
 
@@ -749,6 +746,7 @@ def _prune(right, feature, threshold, value, confidence, scale):
     return _cut_subtrees(right, feature, threshold, value, size)
 
 # %% ../../nbs/05_ensembles_4_trees.ipynb #0c18bc69
+@validate_arrays(X="q p")
 def predict_tree(tree, X):
     """Class codes by the leaves of a tree.
 
@@ -825,6 +823,7 @@ def check_examples(estimator, X, y, sample_weight=None, **options):
     return X, y, weight
 
 
+@validate_arrays(y="n; labels")
 def encode_classes(estimator, y):
     """The classes and their codes.
 

@@ -17,20 +17,25 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
     center_gram,
+    check_array,
+    check_finite,
     check_gram,
     first_smallest,
     is_dirac,
     normalize_gram,
+    validate_arrays,
+    validate_data,
 )
 from .ridge import check_grid, default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #b45e5555
+@validate_arrays(K="n n", A="d d", Y="n d")
 def decomposable_dual(K, A, Y, lam):
     r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
     regression with the kernel k A.
@@ -68,6 +73,7 @@ def decomposable_dual(K, A, Y, lam):
     return Q @ ((Q.T @ Y @ U) / (np.multiply.outer(s, a) + lam)) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #06f4c7a7
+@validate_arrays(K="n n", A="d d", Y="n d", lam_grid="g")
 def decomposable_loo(K, A, Y, lam_grid):
     """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
     many ridges.
@@ -209,7 +215,8 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
-        Y = y.astype(np.float64).reshape(len(y), -1)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        Y = y.reshape(len(y), -1)
         A, K = self._tasks(Y.shape[1]), self._fit_inputs(X)
         C = decomposable_dual(K, A, Y, self._choose_ridge(K, A, Y))
         self.coef_ = (C @ A).reshape(y.shape)
@@ -251,7 +258,9 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
         float
             1 is perfect, 0 no better than the means.
         """
-        return super().score(X, y, sample_weight)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        score = super().score(X, y, sample_weight)
+        return check_finite(score, "The score", y=y)
 
     def _choose_ridge(self, K, A, Y):
         """The ridge, which is given."""
@@ -359,6 +368,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #283d25bb
+@validate_arrays(t="r")
 def shrunk_eigenvalues(t, shrinkage):
     r"""Shrink the eigenvalues of the outputs' second moment towards one.
 
@@ -389,6 +399,7 @@ def shrunk_eigenvalues(t, shrinkage):
     return shrinkage + (1.0 - shrinkage) * t / (t.max(initial=0.0) or 1.0)
 
 
+@validate_arrays(K="n n", K_out="n n")
 def covariance_dual(K, K_out, lam, shrinkage):
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
     own covariance.
@@ -431,6 +442,9 @@ def covariance_dual(K, K_out, lam, shrinkage):
     return Q @ ((Q.T @ U) * (a / (np.multiply.outer(s, a) + lam))) @ U.T
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #7a89d602
+@validate_arrays(
+    K="n n", K_out="n n", splits="any; splits, < n", lam_grid="g", shrinkage_grid="s"
+)
 def covariance_cv_losses(K, K_out, lam_grid, shrinkage_grid, splits):
     r"""Cross-validate a grid of ridges and shrinkages of the output covariance.
 
@@ -775,6 +789,7 @@ def _margin_ascent(Q, C, tol, max_steps):
     return alpha, max_steps
 
 
+@validate_arrays(Q="n n")
 def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     """Solve the dual problem of maximum margin regression by coordinate ascent.
 
@@ -818,6 +833,7 @@ def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     return _margin_ascent(Q, float(C), float(tol), int(max_steps))
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #f902611f
+@validate_arrays(Q="n n", alpha="n")
 def margin_objectives(Q, alpha, C):
     r"""Primal and dual value of maximum margin regression; the difference certifies a
     solution.

@@ -9,10 +9,17 @@ __all__ = ['node_prototypes', 'export_text', 'plot_tree']
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import DiracKernel, LinearKernel, decode_weights, first_largest
+from okbook.core import (
+    DiracKernel,
+    LinearKernel,
+    decode_weights,
+    first_largest,
+    validate_arrays,
+)
 from .tree import OutputKernelTree, node_depths, node_weights
 
 # %% ../../nbs/01_trees_4_export.ipynb #715b8221
+@validate_arrays(nodes="q; integers")
 def node_prototypes(model, nodes):
     """Output that stands for each node of a list: the mean, the class, or the training
     output nearest to the mean.

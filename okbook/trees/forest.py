@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from ..core import OutputKernelMixin
+from ..core import OutputKernelMixin, validate_arrays
 from .pruning import prune_tree
 from okbook.trees.tree import (
     TREE_CONSTRAINTS,
@@ -46,6 +46,7 @@ def _append_rows(indptr, part_indices, part_data, place, indices, data, scale):
             place[i] += 1
 
 
+@validate_arrays(parts="q n; sparse, each")
 def mean_weights(parts):
     """Mean of the weights of several trees (eq-ok3-17).
 
@@ -81,6 +82,7 @@ def mean_weights(parts):
     return W
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #69dacda9
+@validate_arrays(sample_weight="n")
 def bootstrap_counts(seed, n_samples, sample_weight=None):
     """How often each example is drawn in a bootstrap sample.
 
@@ -141,6 +143,7 @@ def _as_estimator(tree, params, shared):
     return member
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #31384531
+@validate_arrays(X="n p")
 def out_of_bag_weights(trees, X):
     """Mean weights over the trees that have not seen an example.
 

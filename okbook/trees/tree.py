@@ -19,7 +19,7 @@ from numba import njit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from okbook.core import (
     DiracKernel,
@@ -27,6 +27,8 @@ from okbook.core import (
     OutputKernelMixin,
     is_factor,
     pivoted_cholesky,
+    validate_arrays,
+    validate_data,
 )
 from ._splits import Nodes, Outputs, Rules, grow
 from .pruning import prune_tree, weakest_links
@@ -126,6 +128,7 @@ def find_leaves(X, children_right, feature, threshold):
     return leaf
 
 
+@validate_arrays(X="q p")
 def tree_leaves(tree, X):
     """Leaf that each query reaches in a tree.
 
@@ -169,6 +172,7 @@ def _node_ranges(nodes, start, stop, samples, weight):
     return data, indices, indptr
 
 
+@validate_arrays(nodes="q; integers")
 def node_weights(tree, nodes):
     r"""Weights of the training outputs in the mean of each node of a list
     (eq-ok3-16).
@@ -202,6 +206,7 @@ def node_weights(tree, nodes):
     return sp.csr_array(parts, shape=(len(nodes), len(tree.weight)))
 
 # %% ../../nbs/01_trees_3_tree.ipynb #95854b07
+@validate_arrays(leaves="q; integers")
 def decision_paths(tree, leaves):
     """Nodes above some leaves, themselves included.
 
@@ -289,6 +294,7 @@ def impurity_decreases(tree, n_features):
     return np.bincount(tree.feature[inner], weights=drop, minlength=n_features)
 
 
+@validate_arrays(decreases="p")
 def feature_shares(decreases):
     """Importances of the features: their shares of all decreases of the variance.
 

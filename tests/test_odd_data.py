@@ -1,0 +1,292 @@
+"""Odd data, for every public function and estimator: an error that says what came, or
+a finite result that a clean copy of the same numbers gives, too.
+
+The calls are those of the docstrings' examples, see `odd_data`.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+from odd_data import (
+    ROOMS,
+    Call,
+    judge,
+    outcomes,
+    public_objects,
+    record_calls,
+)
+from sklearn.base import clone
+
+from okbook.core import (
+    OutputKernelKNN,
+    RBFKernel,
+    TanimotoKernel,
+    check_array,
+    check_finite,
+    is_finite,
+    validate_arrays,
+)
+from okbook.forest_kernel import ForestKernelSVC
+from okbook.mkl import TwoStageMKL
+from okbook.rkhs import MultiTaskRidge, OutputKernelRidge
+from okbook.trees import OutputKernelRandomForest, OutputKernelTree
+
+BAD = ("raw", "nan", "warned", "silent", "other", "changed")
+# Their results are not finite by definition: areas and thresholds of one class, a tree
+# or an example without out-of-bag votes, values that are only passed on.
+NOT_FINITE = {
+    "curve_areas",
+    "choose_threshold",
+    "boost_step",
+    "oob_accuracies",
+    "out_of_bag_shares",
+    "merge_ties",
+    "check_rows",
+}
+# They look for such values, rank infinite ones, use only the length of X, or pass
+# objects on to a function of the caller.
+TAKES_ANYTHING = {
+    "check_finite",
+    "is_finite",
+    "first_smallest",
+    "first_largest",
+    "Bootstrap.split",
+    "FunctionKernel.gram",
+}
+# The forest decides about missing values; scikit-learn's take them.
+MISSING = ("ForestKernel", "leaf_numbers", "check_rows", "oob_accuracies")
+
+
+def allowed(name, argument, variant, verdict):
+    """Whether a verdict is what the docstring promises."""
+    if name in TAKES_ANYTHING:
+        return True
+    if verdict == "nan" and name in NOT_FINITE:
+        return True
+    missing = variant in ("nan", "all nan", "object none")
+    return verdict == "silent" and missing and name.startswith(MISSING)
+
+
+@functools.cache
+def recorded():
+    return record_calls()
+
+
+def room_of(name):
+    return {dotted.rpartition(".")[2]: dotted.split(".")[1] for dotted, _ in names()}[
+        name.split(".")[0]
+    ]
+
+
+@functools.cache
+def names():
+    return tuple(public_objects())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("room", ROOMS)
+def test_odd_data(room):
+    found, n_cases = [], 0
+    for call in recorded().values():
+        if room_of(call.name) == room:
+            for argument, variant, verdict, word in outcomes(call):
+                n_cases += 1
+                if verdict in BAD and not allowed(
+                    call.name, argument, variant, verdict
+                ):
+                    found.append(
+                        f"{call.name}({argument}): {variant}: {verdict}: {word}"
+                    )
+    assert n_cases > 1000
+    assert not found, f"{len(found)} of {n_cases}:\n" + "\n".join(found)
+
+
+# The cases of the issue
+
+
+X = np.random.default_rng(0).normal(size=(20, 3))
+Y = X[:, 0] + 1.0
+WORDS = ["red", "blue"] * 10
+
+
+@pytest.mark.parametrize(
+    "model", [OutputKernelRidge(), OutputKernelRidge(input_kernel="rbf")]
+)
+def test_inputs_that_overflow(model):
+    with pytest.raises(ValueError, match=r"overflows: the largest entry .*e\+300"):
+        model.fit(X * 1e300, Y)
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match="overflows"):
+        model.predict(X * 1e307)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [OutputKernelTree(), OutputKernelRandomForest(n_estimators=2), OutputKernelKNN()],
+)
+def test_outputs_that_overflow(model):
+    with pytest.raises(ValueError, match=r"overflows: the largest entry .*e\+160"):
+        model.fit(X, Y * 1e160)
+
+
+@pytest.mark.parametrize("words", [WORDS, np.array(WORDS), np.array(WORDS, object)])
+@pytest.mark.parametrize("model", [OutputKernelTree(), OutputKernelRidge()])
+def test_words_need_another_kernel(model, words):
+    with pytest.raises(ValueError, match=r"strings.*'dirac'.*f\(Y1, Y2\).*GramKernel"):
+        model.fit(X, words)
+    clone(model).set_params(output_kernel="dirac").fit(X, words)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_tanimoto_has_no_scale(scale):
+    kernel, A = TanimotoKernel(), np.abs(X)
+    np.testing.assert_allclose(kernel.gram(A * scale), kernel.gram(A), strict=True)
+    np.testing.assert_allclose(kernel.diag(A * scale), kernel.diag(A), strict=True)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_stacks_of_kernels(bad):
+    K = np.stack([RBFKernel(sigma=s).gram(X) for s in (1.0, 3.0)], axis=1)
+    model = TwoStageMKL(kernels="precomputed").fit(K, np.sign(X[:, 0]))
+    odd = K[:2].copy()
+    odd[0, 0, 0] = bad
+    for method in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            method(odd)
+    masked = np.ma.array(K[:2], mask=K[:2] > 0.99)
+    with pytest.raises(ValueError, match="masked entries"):
+        model.predict(masked)
+
+
+@pytest.mark.parametrize("model", [OutputKernelRidge(), MultiTaskRidge()])
+def test_masked_entries_are_missing(model):
+    hole = np.ma.array(X, mask=np.zeros(X.shape, bool))
+    model.fit(hole, Y)  # nothing is masked
+    hole[0, 0] = np.ma.masked
+    with pytest.raises(ValueError, match="X has 1 masked entries of 60"):
+        model.fit(hole, Y)
+    with pytest.raises(ValueError, match="X has 1 masked entries of 60"):
+        model.fit(X, Y).predict(hole)
+    outputs = np.ma.array(Y, mask=Y > Y.mean())
+    with pytest.raises(ValueError, match="y has .* masked entries of 20"):
+        model.fit(X, outputs)
+
+
+def test_forests_may_take_missing_values_but_no_masks():
+    y, hole = np.sign(X[:, 0]), X.copy()
+    hole[0, 0] = np.nan
+    model = ForestKernelSVC().fit(hole, y)
+    assert np.isfinite(model.decision_function(hole)).all()
+    with pytest.raises(ValueError, match="masked"):
+        model.predict(np.ma.array(X, mask=np.isnan(hole)))
+
+
+# The tools themselves
+
+
+@validate_arrays(K="n n; callable", c="n", i="m; integers, < n", mask="m; bools")
+def weigh(K, c, i=None, mask=None):
+    return c @ K @ c if i is None else c[i[mask]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.eye(3), [1.0, 2.0]), r"c must have the shape \(n,\) with n=3 as in K"),
+        ((np.ones((2, 3)), [1.0, 2.0]), r"K must have the shape \(n, n\) with n=2"),
+        (([], []), r"K must have the shape \(n, n\): got \(0,\)"),
+        ((np.eye(2), [[1.0], [1.0, 2.0]]), "c is ragged"),
+        ((np.eye(2), ["a", "b"]), "could not convert|real numbers"),
+        ((np.eye(2) + 1j, [1.0, 1.0]), "Complex data not supported"),
+        ((np.eye(2), [1.0, np.nan]), "NaN"),
+        ((np.eye(2) * 1e300, [1e10, 1.0]), r"weigh overflows.*1e\+300.*1e\+10"),
+        ((np.eye(2), [1.0, 1.0], [0, 2], [True, True]), "indices from 0 to 1: got 0"),
+        ((np.eye(2), [1.0, 1.0], [0.5], [True]), "must hold integers"),
+        ((np.eye(2), [1.0, 1.0], [0, 1], [1, 2]), "must hold True and False"),
+    ],
+)
+def test_declared_arrays(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        weigh(*arguments)
+
+
+def test_what_is_declared_is_converted_and_no_more():
+    assert weigh([[2, 0], [0, 1]], (1, 1)) == 3.0
+    assert weigh(np.eye(2), [3.0, 4.0], [1, 0], [1, 0]).tolist() == [4.0]
+    assert np.shares_memory(check_array(X), X)
+    assert weigh.__name__ == "weigh" and weigh.__wrapped__ is not weigh
+
+
+def test_the_inner_calls_are_not_checked_again():
+    counts = []
+
+    @validate_arrays(a="n")
+    def inner(a):
+        counts.append(type(a))
+        return 0.0
+
+    @validate_arrays(a="n")
+    def outer(a):
+        return inner(a.tolist()) + inner(a)
+
+    outer([1.0, 2.0])
+    assert counts == [list, np.ndarray]
+    inner([1.0])
+    assert counts[-1] is np.ndarray
+    with pytest.raises(ValueError):
+        outer([np.nan])
+    inner([1.0])  # an error leaves nothing behind
+    assert counts[-1] is np.ndarray
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000])
+def test_finite_by_a_sum(size):
+    a = np.full(size, 1e308)  # their sum is infinite
+    assert is_finite(a) and check_finite(a, "a") is a
+    for bad in (np.nan, np.inf, -np.inf):
+        assert not is_finite(np.r_[a, bad])
+    assert not is_finite(np.r_[a, np.inf, -np.inf])
+
+
+def mutant_raw(A):
+    return {}["A"]
+
+
+def mutant_nan(A):
+    return np.asarray(A, dtype=float) * np.nan
+
+
+def mutant_changes(A):
+    A *= 2.0
+    return 0.0
+
+
+def mutant_takes_all(A):
+    return 1.0
+
+
+def mutant_looks_at_order(A):
+    return float(A.flags.c_contiguous)
+
+
+@pytest.mark.parametrize(
+    ("function", "verdict"),
+    [
+        (mutant_raw, "raw"),
+        (mutant_nan, "nan"),
+        (mutant_changes, "changed"),
+        (mutant_takes_all, "silent"),
+    ],
+)
+def test_the_judge_sees_mutants(function, verdict):
+    call = Call(function.__name__, function, [np.eye(2)], {})
+    call.finite = True
+    odd = np.array([[np.nan, 1.0], [1.0, 2.0]])
+    assert judge(call, (0, None), "nan", odd)[0] == verdict
+
+
+def test_the_judge_compares_results():
+    call = Call("f", mutant_looks_at_order, [np.eye(2)], {})
+    odd = np.asfortranarray(np.eye(2) + np.eye(2)[::-1] * 2)
+    assert judge(call, (0, None), "column-major", odd, 1.0)[0] == "other"
