@@ -10,13 +10,13 @@ from .closed_forms import (
     solve_exactly,
 )
 from .fuzz import (
-    EPS,
-    HEAD,
-    LARGEST_TOLERANCE,
     Check,
     CheckList,
     Counterexample,
     Difference,
+    EPS,
+    HEAD,
+    LARGEST_TOLERANCE,
     Outcome,
     PassedOver,
     Record,
@@ -40,6 +40,10 @@ from .fuzz import (
     store_run,
     table_rows,
 )
+from .trees import (
+    TREES,
+    all_splits,
+)
 
 __all__ = [
     "CLOSED_FORMS",
@@ -53,7 +57,9 @@ __all__ = [
     "Outcome",
     "PassedOver",
     "Record",
+    "TREES",
     "Tie",
+    "all_splits",
     "as_fractions",
     "attempt",
     "case_rng",
