@@ -4,6 +4,10 @@
 ``closed_forms``.
 """
 
+from .certificates import (
+    CERTIFICATES,
+    SINGLE,
+)
 from .closed_forms import (
     CLOSED_FORMS,
     as_fractions,
@@ -46,6 +50,7 @@ from .trees import (
 )
 
 __all__ = [
+    "CERTIFICATES",
     "CLOSED_FORMS",
     "Check",
     "CheckList",
@@ -57,6 +62,7 @@ __all__ = [
     "Outcome",
     "PassedOver",
     "Record",
+    "SINGLE",
     "TREES",
     "Tie",
     "all_splits",

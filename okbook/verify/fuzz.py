@@ -532,11 +532,14 @@ def shrink(check, problem, budget=1500):
     >>> shrink(check, {"x": np.array([0.3, 1.7, 3.14159, 2.5])})
     {'x': array([3.])}
     """
-    left = [budget]
+    left, error = [budget], _error_name(judge_problem(check, problem))
 
     def fails(candidate):
         left[0] -= 1
-        return left[0] >= 0 and judge_problem(check, candidate).kind == "disagrees"
+        if left[0] < 0:
+            return False
+        outcome = judge_problem(check, candidate)
+        return outcome.kind == "disagrees" and _error_name(outcome) == error
 
     while True:
         smaller = problem
@@ -547,6 +550,12 @@ def shrink(check, problem, budget=1500):
         if smaller is problem or left[0] <= 0:
             return smaller
         problem = smaller
+
+
+def _error_name(outcome):
+    "The error that the code failed with; another one would be another problem."
+    infinite = math.isinf(outcome.error)
+    return outcome.words.partition(":")[0] if infinite else ""
 
 
 def _remove(problem, axis, axes, fails):
