@@ -13,6 +13,9 @@ from .closed_forms import (
     as_fractions,
     solve_exactly,
 )
+from .estimators import (
+    ESTIMATORS,
+)
 from .fuzz import (
     Check,
     CheckList,
@@ -57,6 +60,7 @@ __all__ = [
     "Counterexample",
     "Difference",
     "EPS",
+    "ESTIMATORS",
     "HEAD",
     "LARGEST_TOLERANCE",
     "Outcome",

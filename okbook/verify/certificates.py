@@ -168,10 +168,30 @@ def _promise(found, problem, regularizer, lam, grams, y, balanced):
     if a is not None:
         checks += [compare(max(0.0, found.dual - best), 0.0, allowed, 1.0, "dual")]
         if hasattr(mkl, "check_certificate"):
-            low, high = mkl.check_certificate(problem, regularizer, lam, found.mu, a)
-            beyond = max(0.0, low - found.gap, (value - best) / value - high)
-            checks.append(compare(beyond, 0.0, allowed, 1.0, "checker's interval"))
+            checked = mkl.check_certificate(problem, regularizer, lam, found.mu, a)
+            below = max(0.0, checked.gap[0] - found.gap)
+            checks += [
+                compare(below, 0.0, 1e-9, 1.0, "gap, says the checker"),
+                *_intervals(checked, value, best),
+            ]
     return checks
+
+
+def _intervals(checked, value, best):
+    "The checker's intervals against an objective and an upper bound of the optimum."
+    size, low = max(1.0, value), checked.objective[0]
+    outside = max(0.0, low - value, value - checked.objective[1])
+    return [
+        compare(outside, 0.0, 32 * SINGLE, size, "checker's objective"),
+        compare(
+            max(0.0, checked.optimum[0] - best),
+            0.0,
+            32 * SINGLE,
+            1.0,
+            "checker's optimum",
+        ),
+        identical((np.diff([checked.gap, checked.dual]) >= 0).all(), True, "ends"),
+    ]
 
 
 def _without_warning(solve):
@@ -275,6 +295,31 @@ def _judge_others(X, mix, y, units, name, lam, balanced, seed, sgd):
     else:
         found = solve_cvxpy(problem, regularizer, lam)
     return _promise(found, problem, regularizer, lam, grams, y, balanced)
+
+
+@CERTIFICATES.add(
+    "mkl-checker",
+    "the checker of certificates, on any weights and dual variables",
+    "cvxpy, and the objective pair by pair",
+    "32 units of single precision: that of the kernels",
+    draw=lambda rng: _draw_pairs(rng) | {"seed": int(rng.integers(1000))},
+    axes=_PAIRS,
+    refusals=_REFUSALS,
+)
+def _judge_checker(X, mix, y, units, name, lam, balanced, seed):
+    problem, regularizer, grams = _pair_problem(X, mix, y, units, name, balanced, lam)
+    if not hasattr(mkl, "check_certificate"):
+        raise PassedOver("this version has no checker")
+    rng, told = np.random.default_rng(seed), (grams, y, balanced, regularizer, lam)
+    weights = _interior_point(*told)
+    mu = weights * rng.choice([0.0, 0.5, 1.0, 2.0], len(weights))
+    a = problem.w * rng.choice([0.0, 0.5, 1.0], len(problem.w))
+    checked = mkl.check_certificate(problem, regularizer, lam, mu, a)
+    value = _objective(*told, mu)
+    best = min(value, _objective(*told, weights), 1.0)
+    gap = (value - best) / value  # the gap cannot be less
+    short = compare(max(0.0, gap - checked.gap[1]), 0.0, 32 * SINGLE, 1.0, "gap")
+    return [short, *_intervals(checked, value, best)]
 
 
 @CERTIFICATES.add(

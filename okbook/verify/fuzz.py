@@ -610,7 +610,7 @@ def _rounded(array):
         size = np.abs(array[np.isfinite(array)]).max(initial=0.0)
         places = [0] if not size else [0, 1, -math.floor(math.log10(size)) + 1]
         for digits in places:
-            rounded = np.round(array, digits)
+            rounded = np.round(array, digits) + 0.0
             if not np.array_equal(rounded, array, True):
                 yield rounded
 

@@ -238,7 +238,7 @@ _RULES = ({}, {"max_depth": 2}, {"min_samples_leaf": 2}, {"min_samples_split": 5
 
 @TREES.add(
     "tree-linear",
-    "linear kernel: regression tree (eq-ok3-5, 6, 7, 16)",
+    "linear kernel: regression tree (eq-ok3-5, 6, 7, 13, 16)",
     "scikit-learn's DecisionTreeRegressor, node for node",
     "1e-9 of the variance; ties are examined",
     draw=lambda rng: _draw_node(rng) | {"rule": int(rng.integers(len(_RULES)))},
