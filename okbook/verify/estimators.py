@@ -136,7 +136,6 @@ _WHOLE = (
     "MultiTaskRidge",
     "CovarianceRidge",
     "LinkPredictor",
-    "MetricLinks",
 )
 _GREEDY = (
     "OutputKernelTree",

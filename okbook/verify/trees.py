@@ -318,35 +318,62 @@ def _judge_dirac_tree(X, y, weight):
     return [found, compare(ours, peer.predict_proba(X), 1e-9, 1.0, "shares")]
 
 
+def _impurity(Phi, weight, by):
+    "Gini's index or the entropy of the shares of classes."
+    p = Phi.T @ weight / weight.sum()
+    return 1.0 - p @ p if by == "gini" else -np.sum(p * np.log2(p + (p == 0)))
+
+
 @TREES.add(
     "tree-randomized",
-    "classification tree of chapter 05 (eq-vote-gain)",
-    "all splits of the root, and scikit-learn's tree",
-    "1e-9; ties are examined",
-    draw=_draw_labels,
+    "classification tree of chapter 05, by Gini and entropy (eq-vote-gain)",
+    "all splits of every node, by the definition",
+    "the gain of the split taken is the largest, to 1e-9",
+    draw=lambda rng: _draw_labels(rng) | {"by": str(rng.choice(["gini", "entropy"]))},
     axes=_LABELS,
 )
-def _judge_vote_tree(X, y, weight):
+def _judge_vote_tree(X, y, weight, by):
     Phi = _one_hot(y, weight)
-    model = RandomizedTreeClassifier("gini", random_state=0).fit(X, y, weight)
-    tree, kept = model.tree_, weight > 0
-    splits = all_splits(X[kept], Phi[kept], weight[kept])
-    total = Phi[kept].T @ weight[kept]
-    found = [compare(model.tree_.value[0], total / total.sum(), 1e-12, 1.0, "root")]
-    if splits:
-        left = X[kept][:, tree.feature[0]] <= tree.threshold[0]
-        score = _score(Phi[kept], left, weight[kept]) if tree.feature[0] >= 0 else 0.0
-        best = max(score for *_, score in splits)
-        found.append(compare(score, best, _EQUAL, 1.0, "first split"))
-    peer = DecisionTreeClassifier(random_state=0).fit(X, y, weight)
-    same = np.allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-9)
-    if not same and len(splits) > 1:
-        # only the first difference tells: all scores of the root must differ
-        scores = sorted(score for *_, score in splits)
-        if tree.feature[0] != peer.tree_.feature[0] or scores[-1] - scores[-2] < _EQUAL:
-            raise Tie("two splits are equally good")
-        raise Tie("two splits below the root may be equally good")
-    return found
+    model = RandomizedTreeClassifier(by, random_state=0).fit(X, y, weight)
+    kept, tree, missed = weight > 0, model.tree_, [0.0]
+    X, Phi, weight = X[kept], Phi[kept], weight[kept]
+
+    def gain(inside, left):
+        parts = [(inside, 1.0), (inside[left], -1.0), (inside[~left], -1.0)]
+        return (
+            sum(
+                sign * weight[rows].sum() * _impurity(Phi[rows], weight[rows], by)
+                for rows, sign in parts
+                if len(rows)
+            )
+            / weight.sum()
+        )
+
+    todo, shares = [(0, np.arange(len(X)))], []
+    while todo:
+        node, inside = todo.pop()
+        values, feature = X[inside], tree.feature[node]
+        cuts = all_splits(values, Phi[inside], weight[inside])
+        best = max(
+            (gain(inside, values[:, f] <= cut) for f, cut, _ in cuts), default=0.0
+        )
+        total = Phi[inside].T @ weight[inside]
+        shares.append((tree.value[node], total / total.sum()))
+        if feature < 0:
+            pure = _impurity(Phi[inside], weight[inside], by) < 1e-9
+            missed.append(0.0 if pure or not cuts else best + 1.0)
+        else:
+            left = values[:, feature] <= tree.threshold[node]
+            missed.append(best - gain(inside, left))
+            todo += [
+                (node + 1, inside[left]),
+                (tree.children_right[node], inside[~left]),
+            ]
+    ours, theirs = zip(*shares)
+    return [
+        compare(max(missed), 0.0, _EQUAL, 1.0, "a better split"),
+        compare(ours, theirs, 1e-12, 1.0, "shares"),
+    ]
 
 
 @TREES.add(
