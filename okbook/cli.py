@@ -251,7 +251,7 @@ _VERIFY = {
     "--seconds": {
         "type": float,
         "default": 60.0,
-        "help": "the budget (default: 60); every check is tried once in any case",
+        "help": "the budget after a first round of all checks (default: 60)",
     },
     "--seed": {
         "type": int,

@@ -230,6 +230,11 @@ class Check:
 class CheckList(list):
     """Checks of one page, in the order of their definition.
 
+    Parameters
+    ----------
+    iterable : iterable of Check, optional
+        The first ones; by default none.
+
     Examples
     --------
     >>> from okbook.verify import CheckList, compare
@@ -296,7 +301,7 @@ def judge_problem(check, problem):
     >>> from okbook.verify import Check, judge_problem
     >>> check = Check("one", "1 / 0", "", "", dict, lambda: 1 / 0)
     >>> judge_problem(check, {}).words
-    'ZeroDivisionError: division by zero'
+    'ZeroDivisionError: division by zero (..., line 1)'
     """
     given = {k: np.copy(v) for k, v in problem.items() if isinstance(v, np.ndarray)}
     try:
@@ -528,7 +533,7 @@ def shrink(check, problem, budget=1500):
     >>> def judge(x):
     ...     return compare(x.max(), min(x.max(), 2.0), 1e-9)
     >>> check = Check("max", "x <= 2", "", "", None, judge, {"x": "n"})
-    >>> shrink(check, {"x": np.array([0.3, 1.7, 3.14159, 2.5])})
+    >>> shrink(check, {"x": np.array([0.3, 1.7, 3.14159, 2.7])})
     {'x': array([3.])}
     """
     left, error = [budget], _error_name(judge_problem(check, problem))
@@ -754,7 +759,7 @@ class Record:
     passed_over : int
         How often the problem said nothing.
     seconds : float
-        Time used.
+        Time used after the first round.
     counterexample : Counterexample or None
         Where the claim failed.
     """
@@ -798,7 +803,8 @@ def run_checks(checks, seconds=60.0, seed=0, progress=False):
     checks : sequence of Check
         The claims.
     seconds : float, default=60.0
-        The budget. The first round, one attempt a check, is made in any case.
+        The budget. It begins after the first round, one attempt a check, in which
+        Numba compiles what it has not compiled before.
     seed : int, default=0
         The seed of the run, not negative.
     progress : bool, default=False
@@ -816,7 +822,7 @@ def run_checks(checks, seconds=60.0, seed=0, progress=False):
     [1]
     """
     records = [Record(check) for check in checks]
-    start, shown = time.monotonic(), 0.0
+    start, shown = None, 0.0
     bar = tqdm(
         total=round(seconds, 1),
         unit="s",
@@ -827,10 +833,14 @@ def run_checks(checks, seconds=60.0, seed=0, progress=False):
     with bar, threadpool_limits(1):
         try:
             while open_ones := [r for r in records if r.counterexample is None]:
-                passed = time.monotonic() - start
+                if start is None and all(r.cases for r in open_ones):
+                    start = time.monotonic()
+                    for record in records:
+                        record.seconds = 0.0  # without the time to compile
+                passed = 0.0 if start is None else time.monotonic() - start
                 bar.update(min(passed, seconds) - shown)
                 shown = min(passed, seconds)
-                if passed >= seconds and all(r.cases for r in open_ones):
+                if start is not None and passed >= seconds:
                     break
                 record = min(open_ones, key=lambda r: (r.cases > 0, r.seconds))
                 failed = len(records) - len(open_ones)

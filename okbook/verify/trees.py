@@ -101,7 +101,7 @@ def all_splits(X, Phi, weight):
             if high > low + np.float32(1e-7):
                 threshold = 0.5 * float(low) + 0.5 * float(high)
                 score = _score(Phi, X[:, feature] <= threshold, weight)
-                found.append((feature, threshold, score))
+                found.append((feature, threshold, float(score)))
     return found
 
 
