@@ -3,7 +3,7 @@
 #   make book      the whole book, warnings are errors      make lab      the notebooks in JupyterLab
 #   make test      every check                              make export   notebooks -> okbook/
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
-#   make clean     forget what was built
+#   make verify    attempts to refute the book              make clean     forget what was built
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,7 +20,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION = 1
 book test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale test check pytest test-data texts elsewhere
+.PHONY: help env book book-if-stale test check pytest test-data texts elsewhere verify
 .PHONY: lab export format clean distclean lock notebooks
 
 help:
@@ -75,6 +75,11 @@ texts: env
 # As other machines would compute: make elsewhere ELSEWHERE="--settings 3 --parts notebooks --notebooks '05*'"
 elsewhere: env
 	$(PY) -m okbook_book.elsewhere $(ELSEWHERE)
+
+# Ten minutes of attempts to refute what the book claims; the book shows the last such run (tables/verify).
+VERIFY ?= --seconds 600 --store
+verify: env
+	$(BIN)/okbook verify $(VERIFY)
 
 # The notebooks once more, in fresh processes and without the book's cache.
 notebooks: env

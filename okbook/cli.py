@@ -1,5 +1,5 @@
 """The command ``okbook``: run, show and check the tables of the book, list and check
-its data."""
+its data, and attempt to refute its claims."""
 
 import argparse
 import sys
@@ -145,6 +145,40 @@ def _data_check(args):
     return failed
 
 
+def _verify(args):
+    from okbook.tables import TableError
+    from okbook.verify import find_checks, format_table, run_checks, store_run
+
+    checks = find_checks(args.only)
+    if args.seed < 0 or not args.seconds >= 0 or (args.case or 0) < 0:
+        raise TableError("--seconds, --seed and --case must not be negative")
+    if args.case is not None:
+        return max([_verify_case(check, args.seed, args.case) for check in checks])
+    records = run_checks(checks, args.seconds, args.seed, not args.quiet)
+    print(format_table(records))
+    print(f"seed {args.seed}")
+    if args.store:
+        print(f"stored in {store_run(records, args.seconds, args.seed)}")
+    return int(any(record.counterexample for record in records))
+
+
+def _verify_case(check, seed, case):
+    "One attempt again, with its problem; 1 if the claim fails."
+    from okbook.verify import Counterexample, attempt, case_rng
+
+    outcome, counterexample = attempt(check, seed, case)
+    if counterexample is None:
+        problem = check.draw(case_rng(check, seed, case))
+        text = str(Counterexample(check, seed, case, problem, outcome)).splitlines()
+        said = f"error {outcome.error:.3g} of {outcome.tolerance:.3g}: {outcome.words}"
+        text[0] = f"{check.name}: {outcome.kind}, {said}".removesuffix(": ")
+        text[3] = "  problem:"
+        print("\n".join(text))
+        return 0
+    print(counterexample)
+    return 1
+
+
 # The options of the commands: by name, what `add_argument` is told.
 _ID = {"id": {"help": "such as ok3-table1"}}
 _FOLDER = {
@@ -213,6 +247,33 @@ _STAMP = {
         "help": "compute cells like 'OK3*, 200, *' besides the slice",
     },
 }
+_VERIFY = {
+    "--seconds": {
+        "type": float,
+        "default": 60.0,
+        "help": "the budget after a first round of all checks (default: 60)",
+    },
+    "--seed": {
+        "type": int,
+        "default": 0,
+        "help": "other problems for another seed (default: 0)",
+    },
+    "--only": {
+        "metavar": "NAME",
+        "default": "*",
+        "help": "only checks with such names, as 'tree-*'",
+    },
+    "--case": {
+        "type": int,
+        "metavar": "K",
+        "help": "make attempt K again, and show its problem",
+    },
+    "--store": {
+        "action": "store_true",
+        "help": "keep the table in tables/verify, for the book",
+    },
+    "--quiet": {"action": "store_true", "help": "no progress bar"},
+}
 _DATA = {
     "names": {"nargs": "*", "metavar": "name", "help": "default: all"},
     "--download": {"action": "store_true", "help": "download what is missing"},
@@ -231,7 +292,7 @@ def _add(group, name, do, help, options=()):
 def _parser():
     "All commands and their options."
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
-    groups = parser.add_subparsers(required=True, metavar="{tables,data}")
+    groups = parser.add_subparsers(required=True, metavar="{tables,data,verify}")
     group = groups.add_parser("tables", help="the tables of the sources, recomputed")
     tables = group.add_subparsers(required=True)
     told = "the tables, and how many of their cells are stored"
@@ -253,6 +314,9 @@ def _parser():
     _add(data, "list", _data_list, told)
     told = "read datasets and check them against the registry"
     _add(data, "check", _data_check, told, _DATA)
+
+    told = "attempt to refute the claims of the book, on problems drawn at random"
+    _add(groups, "verify", _verify, told, _VERIFY)
     return parser
 
 

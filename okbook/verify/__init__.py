@@ -1,0 +1,95 @@
+"""Attempts to refute the claims of the book, on problems drawn at random.
+
+``fuzz`` draws, judges and shrinks problems, and counts; the checks are in
+``closed_forms``.
+"""
+
+from .certificates import (
+    CERTIFICATES,
+    SINGLE,
+)
+from .closed_forms import (
+    CLOSED_FORMS,
+    as_fractions,
+    solve_exactly,
+)
+from .estimators import (
+    ESTIMATORS,
+)
+from .fuzz import (
+    Check,
+    CheckList,
+    Counterexample,
+    Difference,
+    EPS,
+    HEAD,
+    LARGEST_TOLERANCE,
+    Outcome,
+    PAGES,
+    PassedOver,
+    Record,
+    Tie,
+    attempt,
+    case_rng,
+    compare,
+    draw_classes,
+    draw_matrix,
+    draw_size,
+    draw_weights,
+    find_checks,
+    format_table,
+    identical,
+    judge_problem,
+    n_ties,
+    read_run,
+    run_checks,
+    shrink,
+    source_fingerprint,
+    store_run,
+    table_rows,
+)
+from .trees import (
+    TREES,
+    all_splits,
+)
+
+__all__ = [
+    "CERTIFICATES",
+    "CLOSED_FORMS",
+    "Check",
+    "CheckList",
+    "Counterexample",
+    "Difference",
+    "EPS",
+    "ESTIMATORS",
+    "HEAD",
+    "LARGEST_TOLERANCE",
+    "Outcome",
+    "PAGES",
+    "PassedOver",
+    "Record",
+    "SINGLE",
+    "TREES",
+    "Tie",
+    "all_splits",
+    "as_fractions",
+    "attempt",
+    "case_rng",
+    "compare",
+    "draw_classes",
+    "draw_matrix",
+    "draw_size",
+    "draw_weights",
+    "find_checks",
+    "format_table",
+    "identical",
+    "judge_problem",
+    "n_ties",
+    "read_run",
+    "run_checks",
+    "shrink",
+    "solve_exactly",
+    "source_fingerprint",
+    "store_run",
+    "table_rows",
+]
