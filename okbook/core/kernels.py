@@ -16,11 +16,13 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+
+from .checks import check_array, check_finite, validate_arrays
 
 # %% ../../nbs/00_core.ipynb #5e309be0
 class Kernel(BaseEstimator):
@@ -67,6 +69,13 @@ class Kernel(BaseEstimator):
     always_psd = False
     _parameter_constraints = {}
 
+    def __sklearn_tags__(self):
+        """A kernel has parameters, but it is fitted to outputs alone and predicts
+        nothing, so scikit-learn's checks of estimators skip it."""
+        tags = super().__sklearn_tags__()
+        tags._skip_test = True
+        return tags
+
     def fit(self, Y=None):
         """Learn what the kernel needs from training outputs; most kernels only check
         their parameters.
@@ -82,6 +91,8 @@ class Kernel(BaseEstimator):
             The kernel itself.
         """
         self._check_params()
+        if Y is not None:
+            self._prepare(Y)
         return self
 
     def check(self, Y, name="y"):
@@ -99,6 +110,14 @@ class Kernel(BaseEstimator):
         ndarray or sequence
             The outputs, as an array where the kernel wants one.
         """
+        if _holds_strings(Y):
+            raise ValueError(
+                f"{name} holds strings, and {type(self).__name__} is a kernel on "
+                f"vectors. Choose a kernel by output_kernel (or input_kernel): 'dirac' "
+                f"for labels; for words and sequences a function f(Y1, Y2) of two "
+                f"lists that returns their Gram matrix, or GramKernel(K) with "
+                f"y=np.arange(n)."
+            )
         return check_array(
             Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
         )
@@ -132,7 +151,9 @@ class Kernel(BaseEstimator):
                 f"The two sets of vectors must have as many columns: got {A.shape} "
                 f"and {B.shape}."
             )
-        return self._gram(A, B)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = self._gram(A, B)
+        return check_finite(K, f"The kernel {type(self).__name__}", Y1=A, Y2=B)
 
     def diag(self, Y):
         """Diagonal of the Gram matrix, without the rest of it.
@@ -148,7 +169,10 @@ class Kernel(BaseEstimator):
             The values ``k(Y[i], Y[i])``.
         """
         self._check_params()
-        return self._diag(self._prepare(Y))
+        A = self._prepare(Y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            diag = self._diag(A)
+        return check_finite(diag, f"The kernel {type(self).__name__}", Y=A)
 
     def __call__(self, Y1, Y2=None):
         """Gram matrix: the same as ``gram``."""
@@ -165,7 +189,7 @@ class Kernel(BaseEstimator):
 
     def _prepare(self, Y):
         """Vectors as the rows of a float matrix."""
-        Y = np.asarray(Y, dtype=np.float64)
+        Y = np.asarray(Kernel.check(self, Y, "Y"), dtype=np.float64)
         return Y[:, None] if Y.ndim == 1 else Y
 
     def _gram(self, A, B):
@@ -176,6 +200,16 @@ class Kernel(BaseEstimator):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))
         return np.concatenate([self._gram(b, b).diagonal() for b in blocks])
+
+
+def _holds_strings(Y):
+    """Whether outputs are strings, or begin with one."""
+    if hasattr(Y, "to_numpy"):
+        Y = Y.to_numpy()
+    if isinstance(Y, np.ndarray) and Y.dtype.kind in "OUS":
+        Y = Y.ravel()[:1].tolist()
+    first = Y[0] if isinstance(Y, (list, tuple)) and len(Y) else Y
+    return isinstance(first, (str, bytes))
 
 # %% ../../nbs/00_core.ipynb #595a6b71
 class LinearKernel(Kernel):
@@ -370,7 +404,7 @@ class DiracKernel(Kernel):
 
     def fit(self, Y=None):
         if Y is not None:
-            self.classes_ = np.unique(Y)
+            self.classes_ = np.unique(self.check(Y))
         return self
 
     def features(self, Y):
@@ -388,12 +422,15 @@ class DiracKernel(Kernel):
             One feature vector a row.
         """
         check_is_fitted(self, "classes_")
-        return np.equal.outer(np.asarray(Y), self.classes_).astype(float)
+        return self._gram(self._prepare(Y), self.classes_)
 
     def _prepare(self, Y):
-        return np.asarray(Y)
+        return self.check(Y, "Y")
 
     def _gram(self, A, B):
+        kinds = A.dtype.kind, B.dtype.kind
+        if "O" not in kinds and (kinds[0] in "US") != (kinds[1] in "US"):
+            raise ValueError(f"Labels must be of one kind: got {A.dtype}, {B.dtype}.")
         return np.equal.outer(A, B).astype(float)
 
     def _diag(self, A):
@@ -422,6 +459,9 @@ class TanimotoKernel(Kernel):
     always_psd = True
 
     def _gram(self, A, B):
+        largest = max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0))
+        if largest > 1e100 or 0.0 < largest < 1e-100:
+            A, B = A / largest, B / largest  # the scale cancels; squares would not hold
         shared = A @ B.T
         a, b = row_norms(A, squared=True), row_norms(B, squared=True)
         union = a[:, None] + b[None, :] - shared
@@ -431,6 +471,7 @@ class TanimotoKernel(Kernel):
         return np.ones(len(A))
 
 # %% ../../nbs/00_core.ipynb #15760e3f
+@validate_arrays(K="n n")
 def is_psd(K, tol=None, max_exact=3000, n_steps=30):
     r"""Whether a symmetric matrix is positive semi-definite up to rounding.
 
@@ -472,7 +513,7 @@ def is_psd(K, tol=None, max_exact=3000, n_steps=30):
     >>> is_psd(np.array([[1.0, 2.0], [2.0, 1.0]]))
     False
     """
-    return _indefinite(np.asarray(K), tol, max_exact, n_steps) is None
+    return _indefinite(K, tol, max_exact, n_steps) is None
 
 # %% ../../nbs/00_core.ipynb #f968557f
 def _indefinite(K, tol=None, max_exact=3000, n_steps=30):
@@ -589,6 +630,7 @@ def check_gram(K, *, name="K", psd=True):
     return K
 
 
+@validate_arrays(K="n n")
 def check_psd(K, *, name="K"):
     """Refuse a symmetric matrix that is not positive semi-definite up to rounding.
 
@@ -630,18 +672,23 @@ def check_psd(K, *, name="K"):
 def _square(K, name):
     """A square real matrix of floats, its rows contiguous; of a symmetric one the
     transpose will do."""
-    K = K.toarray() if sp.issparse(K) else np.asarray(K)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+    K = check_array(
+        K.toarray() if sp.issparse(K) else K,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        ensure_all_finite=False,
+        input_name=name,
+    )
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or K.size == 0:
         raise ValueError(
             f"{name} must be square, one row and one column for each example: got "
             f"shape {K.shape}. (scikit-learn "
             "slices only the rows of y: in a cross-validation use "
             "output_kernel=GramKernel(K) and y=np.arange(n).)"
         )
-    if np.iscomplexobj(K):
-        raise ValueError(f"Complex data not supported: {name} is of type {K.dtype}.")
-    if K.dtype not in (np.float32, np.float64):
-        K = K.astype(np.float64)
     return K.T if K.flags.f_contiguous else K
 
 # %% ../../nbs/00_core.ipynb #9704c8d6
@@ -691,7 +738,16 @@ class _IndexKernel(Kernel):
         return self.K_ if hasattr(self, "K_") else self.fit().K_
 
     def check(self, Y, name="y"):
-        Y, n = np.asarray(Y), len(self._matrix())
+        n = len(self._matrix())
+        Y = check_array(
+            Y,
+            dtype=None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=name,
+        )
         if Y.ndim != 1 or Y.dtype.kind not in "iu":
             raise ValueError(
                 f"A kernel over indices wants a vector of integers, such as "
@@ -706,7 +762,7 @@ class _IndexKernel(Kernel):
         return Y
 
     def _prepare(self, Y):
-        return np.asarray(Y)
+        return self.check(Y, "Y")
 
     def _gram(self, A, B):
         K = self._matrix()
@@ -804,7 +860,7 @@ def graph_laplacian(A, normalized=False):
             f"The weights of a graph must not be negative: the least is {A.min():.3g}."
         )
     A = np.maximum(A, 0)
-    degree = A.sum(axis=1)
+    degree = check_finite(A.sum(axis=1), "The degree of a node", A=A)
     if not normalized:
         return np.diag(degree) - A
     inv = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
@@ -992,7 +1048,7 @@ class FunctionKernel(Kernel):
         return Y.to_numpy() if hasattr(Y, "to_numpy") else Y
 
     def _prepare(self, Y):
-        return Y
+        return self.check(Y, "Y")
 
     def _gram(self, A, B):
         K = np.asarray(self.func(A, B, **(self.kernel_params or {})))
@@ -1076,6 +1132,7 @@ def check_kernel(output_kernel, kernel_params=None):
     )
 
 # %% ../../nbs/00_core.ipynb #fc1f5c4b
+@validate_arrays(K="q1 q2", diag_rows="q1", diag_cols="q2")
 def squared_distances(K, diag_rows=None, diag_cols=None):
     r"""Squared distances in feature space, :math:`k(y, y) + k(y', y') - 2 k(y, y')`.
 
@@ -1107,10 +1164,16 @@ def squared_distances(K, diag_rows=None, diag_cols=None):
     """
     rows = K.diagonal() if diag_rows is None else np.asarray(diag_rows)
     cols = rows if diag_cols is None else np.asarray(diag_cols)
+    if K.shape != (len(rows), len(cols)):
+        raise ValueError(
+            f"A diagonal entry is needed for each row and column of K: got "
+            f"{len(rows)} and {len(cols)} for shape {K.shape}."
+        )
     D = rows[:, None] + cols[None, :] - 2.0 * K
     return np.maximum(D, 0.0, out=D)
 
 # %% ../../nbs/00_core.ipynb #1f5c6eb3
+@validate_arrays(K="n n")
 def center_gram(K):
     """Gram matrix of the same points with their mean at the origin, ``H K H`` with ``H
     = I - 11'/n``.
@@ -1141,6 +1204,7 @@ def center_gram(K):
     return K - means[:, None] - means[None, :] + means.mean()
 
 
+@validate_arrays(_finite=False, K="n n")
 def normalize_gram(K, *, tol=0.0, return_norms=False):
     """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
     j])``.
@@ -1183,6 +1247,7 @@ def normalize_gram(K, *, tol=0.0, return_norms=False):
     return (K_unit, norms) if return_norms else K_unit
 
 # %% ../../nbs/00_core.ipynb #bb427472
+@validate_arrays(K="n n; callable", diag="n")
 def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     r"""Pivoted incomplete Cholesky factorisation :math:`K \approx \Phi\Phi^\top`.
 
@@ -1259,6 +1324,7 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     )
 
 # %% ../../nbs/00_core.ipynb #a9b393ee
+@validate_arrays(Phi="n d", K="n n")
 def is_factor(Phi, K, n_vectors=8):
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by products with random vectors.
 

@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags, RegressorTags, check_array
+from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -27,9 +27,9 @@ from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
+from .checks import check_array, check_finite, validate_arrays, validate_data
 from okbook.core.kernels import (
     DiffusionKernel,
     DiracKernel,
@@ -42,6 +42,7 @@ from okbook.core.kernels import (
 )
 
 # %% ../../nbs/00_core_1_predictor.ipynb #1c51e4eb
+@validate_arrays()
 def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
     r"""Mean loss of predicted outputs, measured in the feature space of a kernel.
 
@@ -107,6 +108,7 @@ def _paired(kernel, Y1, Y2, step=64):
 NEARLY = 1e-10
 
 
+@validate_arrays(values="any; infinite", scale="any; number")
 def first_smallest(values, axis=-1, scale=None):
     """Index of the smallest value, the first one among those that are equal up to
     rounding.
@@ -146,6 +148,7 @@ def first_smallest(values, axis=-1, scale=None):
         return ((values == least) | (values - least <= NEARLY * size)).argmax(axis=axis)
 
 
+@validate_arrays(values="any; infinite", scale="any; number")
 def first_largest(values, axis=-1, scale=None):
     """Index of the largest value, the first one among those that are equal up to
     rounding.
@@ -189,6 +192,7 @@ def _first_k_smallest(values, k, scale=None):
     return np.argsort(place, axis=1, kind="stable")[:, :k]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #t1e50005
+@validate_arrays(_finite=False, values="q; infinite")
 def merge_ties(values, scale=None):
     """Give values that are equal up to rounding one and the same value.
 
@@ -279,6 +283,7 @@ def _square_norm_rows(indptr, indices, data, K):
     return out
 
 # %% ../../nbs/00_core_1_predictor.ipynb #763e1374
+@validate_arrays(W="q n; sparse", K="n m", diag="m")
 def decode_weights(W, K, diag, support=False):
     r"""Nearest candidate of each predicted point: :math:`\arg\min_c k(c, c) - 2 \sum_i
     w_i k(y_i, c)`.
@@ -340,6 +345,7 @@ def _blocks(n_rows, n_columns, budget=2**24):
     return [slice(i, min(i + step, n_rows)) for i in range(0, max(n_rows, 1), step)]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #e176a960
+@validate_arrays(W="q n; sparse", K="n n", K_cross="q n", diag="q")
 def feature_space_losses(W, K, K_cross, diag):
     r"""Loss of each predicted point, :math:`w^\top K w - 2 \sum_i w_i k(y_i, y) + k(y,
     y)`.
@@ -386,6 +392,7 @@ def feature_space_losses(W, K, K_cross, diag):
     return np.maximum(norms - 2.0 * cross + np.asarray(diag), 0.0)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #7efbc46e
+@validate_arrays(W1="q1 n; sparse", W2="q2 n; sparse", K="n n")
 def predicted_gram(W1, W2, K):
     r"""Scalar products of predicted points in feature space, :math:`W_1 K W_2^\top`.
 
@@ -456,6 +463,7 @@ def check_labels(y, owner):
     return y
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
+@validate_arrays(votes="q c")
 def class_probabilities(votes):
     """Probabilities of classes, from votes that may be negative.
 
@@ -488,6 +496,7 @@ def class_probabilities(votes):
     return np.divide(positive, total, out=equal, where=total > 0)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #173bc0af
+@validate_arrays(K="n n", sample_weight="n", diag="n")
 def feature_space_variance(K, sample_weight=None, *, diag=None):
     r"""Variance of outputs in feature space, from their Gram matrix.
 
@@ -542,6 +551,7 @@ def _normalized_weights(sample_weight, n):
     return w / w.sum()
 
 # %% ../../nbs/00_core_1_predictor.ipynb #ffa8d401
+@validate_arrays(losses="n", sample_weight="n")
 def feature_space_r2(losses, variance, sample_weight=None, *, rounding=0.0):
     """Coefficient of determination in feature space, one minus the mean loss over the
     variance.
@@ -619,6 +629,19 @@ class _TrainingGram:
                 K if self.known_psd else check_gram(K, name=self.name, psd=False)
             )
         return self.kept
+
+    def check_size(self):
+        """Refuse outputs whose sums of scalar products overflow; no entry is larger
+        than the largest of the diagonal."""
+        if self.given is not None:
+            diag, sources = self.given.diagonal(), {"y": self.given}
+        elif isinstance(self.outputs, np.ndarray) and self.outputs.dtype.kind == "f":
+            diag, sources = self.kernel.diag(self.outputs), {"y": self.outputs}
+        else:
+            return
+        with np.errstate(over="ignore"):
+            bound = np.abs(diag).max() * float(len(diag)) ** 2
+        check_finite(bound, "The sum of the output kernel over all pairs", **sources)
 
     def check_psd(self):
         """Refuse a matrix that is not positive semi-definite, unless a theorem says
@@ -774,6 +797,7 @@ class OutputKernelMixin:
                 )
         elif isinstance(self.outputs_, np.ndarray) and self.outputs_.dtype.kind == "f":
             self.n_outputs_ = 1 if self.outputs_.ndim == 1 else self.outputs_.shape[1]
+        gram.check_size()
         if check_psd:
             gram.check_psd()
 
@@ -1024,11 +1048,16 @@ class OutputKernelMixin:
         diag = kernel.diag(y)
         if not hasattr(kernel, "features"):
             return feature_space_losses(W, self.gram_, kernel.gram(y, outputs), diag)
-        truth = kernel.features(y)
+        truth, known = kernel.features(y), kernel.features(outputs)
+        if truth.shape[1] != known.shape[1]:
+            raise ValueError(
+                f"y must have {known.shape[1]} columns, like the training outputs: "
+                f"got shape {np.shape(y)}."
+            )
         unseen = np.maximum(
             diag - row_norms(truth, squared=True), 0.0
         )  # the part of a new label that no feature holds
-        return row_norms(W @ kernel.features(outputs) - truth, squared=True) + unseen
+        return row_norms(W @ known - truth, squared=True) + unseen
 
     def loss(self, X, y, sample_weight=None, *, diag=None):
         r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a

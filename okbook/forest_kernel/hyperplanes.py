@@ -23,7 +23,6 @@ from sklearn.svm import SVC
 from sklearn.utils import (
     Bunch,
     _safe_indexing,
-    check_array,
     check_consistent_length,
     check_random_state,
     get_tags,
@@ -34,9 +33,16 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..core import NEARLY, check_labels, first_largest
+from okbook.core import (
+    NEARLY,
+    check_array,
+    check_labels,
+    first_largest,
+    validate_arrays,
+    validate_data,
+)
 from okbook.forest_kernel.kernel import (
     ForestKernel,
     check_rows,
@@ -46,6 +52,7 @@ from okbook.forest_kernel.kernel import (
 )
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #87d0dd45
+@validate_arrays(Phi="n d; sparse", y="n; labels")
 def separating_hyperplane(Phi, y):
     r"""A hyperplane that separates two classes, found by linear programming, or None if
     there is none.
@@ -100,6 +107,7 @@ def separating_hyperplane(Phi, y):
     return (found.x[:-1], float(found.x[-1])) if found.status == 0 else None
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #c0010711
+@validate_arrays(tree_weights="t")
 def vote_hyperplane(forest, tree_weights=None):
     r"""The vote of a forest as a hyperplane in its leaf space: a number for each leaf.
 
@@ -157,6 +165,7 @@ def vote_hyperplane(forest, tree_weights=None):
     return np.concatenate(alpha)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #7c19a5a1
+@validate_arrays(_finite=False, y="n; labels")
 def oob_accuracies(forest, X, y):
     """Accuracy of each tree of a forest on the training examples that it has not seen,
     for a weighted vote.
@@ -193,10 +202,12 @@ def oob_accuracies(forest, X, y):
     True
     """
     members, columns = forest_trees(forest)
-    X, codes = (
-        check_array(X, dtype=np.float32, ensure_all_finite=False),
-        np.searchsorted(forest.classes_, y),
-    )
+    X = check_array(X, dtype=np.float32, ensure_all_finite=False, input_name="X")
+    if unknown := set(np.asarray(y).tolist()) - set(forest.classes_.tolist()):
+        raise ValueError(f"y has classes that the forest has not seen: {unknown}.")
+    codes = np.searchsorted(forest.classes_, y)
+    if len(X) != len(codes):
+        raise ValueError(f"X has {len(X)} examples, and y {len(codes)}.")
     accuracies = np.full(len(members), np.nan)
     for t, (member, chosen) in enumerate(zip(members, forest.estimators_samples_)):
         out = np.setdiff1d(np.arange(len(X)), chosen)
@@ -280,6 +291,7 @@ def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, mult
     multiplier[1] = total
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #d7fdcb1d
+@validate_arrays(scores="n", signs="n")
 def best_intercept(scores, signs):
     r"""The intercept of least hinge loss, for given scores: an order statistic.
 
@@ -310,6 +322,11 @@ def best_intercept(scores, signs):
     # where the loss of an example begins, or ends
     ends = np.sort(signs - scores)
     n_positive = np.count_nonzero(signs > 0)
+    if not 0 < n_positive < len(signs):
+        raise ValueError(
+            f"signs must be 1 and -1, some of each: got {n_positive} positive ones of "
+            f"{len(signs)}."
+        )
     return float(0.5 * (ends[n_positive - 1] + ends[n_positive]))
 
 
@@ -440,6 +457,7 @@ def _proximal_point(Phi, signs, C, start, tol, max_steps):
     },
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(Phi="n d; sparse", y="n; labels")
 def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     r"""Support vector machine on an explicit, sparse feature map, in time linear in the
     number of examples.
@@ -537,6 +555,7 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     return Bunch(**found, n_epochs=epoch + n_newton, n_newton=n_newton)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #23531337
+@validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n")
 def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
     r"""Support vector machines on a feature map: one for two classes, else one for
     each class against the rest.

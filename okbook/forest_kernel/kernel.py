@@ -20,19 +20,14 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree._tree import Tree
-from sklearn.utils import (
-    _safe_indexing,
-    check_array,
-    column_or_1d,
-    gen_batches,
-    get_tags,
-)
+from sklearn.utils import _safe_indexing, column_or_1d, gen_batches, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..core import Kernel
+from ..core import Kernel, check_array, validate_arrays, validate_data
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
+@validate_arrays(y="n; labels")
 def class_signs(y):
     """Two classes as -1 and +1.
 
@@ -65,6 +60,7 @@ def class_signs(y):
     return 2.0 * codes - 1.0
 
 # %% ../../nbs/03_forest_kernel.ipynb #c9bf3f07
+@validate_arrays(K="n n", y="n; labels")
 def target_alignment(K, y):
     r"""Kernel-target alignment, :math:`y^\top K y / (n \|K\|_F)`, of a Gram matrix with
     two classes.
@@ -190,7 +186,18 @@ def check_rows(X):
     >>> check_rows([[1.0, 2.0]]).shape
     (1, 2)
     """
-    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "iloc") else np.asarray(X)
+    if not hasattr(X, "iloc"):
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name="X",
+        )
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D inputs, a row for each example: got shape {X.shape}. "
@@ -527,6 +534,7 @@ def _single_weights(tree_weights, n_trees):
     return weights.astype(np.float32)
 
 
+@validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
 def shared_leaf_gram(A, B=None, *, tree_weights=None, n_jobs=None):
     r"""Gram matrix of a forest: the number of trees in which two inputs share a leaf.
 
@@ -609,6 +617,7 @@ def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
                 k += 1
 
 
+@validate_arrays(leaves="t n; integers", n_leaves="t; integers", tree_weights="t")
 def leaf_map(leaves, n_leaves, *, tree_weights=None, normalize=False):
     r"""Feature map of a forest: one indicator for each leaf of each tree.
 
@@ -698,6 +707,7 @@ def _ancestor_rows(
                     K[i, j] += row[B[t, j]]
 
 # %% ../../nbs/03_forest_kernel.ipynb #77b6571e
+@validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
 def nearest_ancestor_gram(shapes, A, B=None, *, tree_weights=None, n_jobs=None):
     r"""Gram matrix of a forest from the values of nearest common ancestors.
 
@@ -913,6 +923,14 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
     array([0., 0.], dtype=float32)
     >>> kernel.transform(X).shape == (150, kernel.n_leaves_.sum())
     True
+
+    The leaves as a sparse table with names:
+
+    >>> import pandas as pd
+    >>> names = kernel.get_feature_names_out()
+    >>> table = pd.DataFrame.sparse.from_spmatrix(kernel.transform(X), columns=names)
+    >>> table.columns[:2].tolist()
+    ['tree0_leaf0', 'tree0_leaf1']
     """
 
     _parameter_constraints = {
@@ -969,7 +987,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             for each tree.
         """
         self._validate_params()
-        validate_data(self, X, skip_check_array=True)
+        labels = {} if y is None else {"y": y}
+        validate_data(self, X, skip_check_array=True, **labels)
         X = check_rows(X)
         forest = self._default_forest() if self.forest is None else self.forest
         self.forest_ = clone(forest).fit(X, y)
@@ -1056,7 +1075,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         Returns
         -------
         CSR array of shape (n, n_features_out)
-            The scalar products of its rows are the kernel.
+            The scalar products of its rows are the kernel. It stays sparse, so there is
+            no ``set_output``; for a table with names, see the example.
         """
         Z = leaf_map(
             self._leaves(X),
@@ -1110,6 +1130,11 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             dtype=object,
         )
 
+    def __dir__(self):
+        """Without ``set_output``, which scikit-learn lists for all transformers and
+        refuses for those of sparse output."""
+        return [name for name in super().__dir__() if name != "set_output"]
+
     def __sklearn_tags__(self):
         """The forest says what it takes."""
         tags = super().__sklearn_tags__()
@@ -1117,7 +1142,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             RandomForestClassifier() if self.forest is None else self.forest
         )
         tags.input_tags, tags.target_tags = forest.input_tags, forest.target_tags
-        tags.transformer_tags.preserves_dtype = []
+        tags.transformer_tags.preserves_dtype, tags._skip_test = [], False
         return tags
 
     def _default_forest(self):

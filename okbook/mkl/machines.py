@@ -19,21 +19,24 @@ from sklearn.model_selection import check_cv
 from sklearn.svm import SVC
 from sklearn.utils import (
     _safe_indexing,
-    check_array,
     check_consistent_length,
     check_random_state,
     column_or_1d,
 )
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from okbook.core import (
     LinearKernel,
     RBFKernel,
+    check_array,
     check_gram,
     check_kernel,
+    check_labels,
     first_largest,
     squared_distances,
+    validate_arrays,
+    validate_data,
 )
 from okbook.mkl.pairs import (
     REGULARIZERS,
@@ -49,6 +52,7 @@ from okbook.mkl.pairs import (
 from .solvers import mkl_path, positive_grid, solve_newton, solve_sgd
 
 # %% ../../nbs/04_mkl_2_machines.ipynb #d70c2310
+@validate_arrays(weights="p")
 def sum_to_one(weights):
     """Weights that sum to one, so that C means the same for all of them.
 
@@ -94,9 +98,15 @@ def _default_kernels(X):
 
 def _columns(X, columns):
     """The columns of the inputs that a kernel looks at."""
-    return X if columns is None else _safe_indexing(X, columns, axis=1)
+    try:
+        return X if columns is None else _safe_indexing(X, columns, axis=1)
+    except IndexError as error:
+        raise ValueError(
+            f"A kernel looks at the columns {columns}: X has the shape {X.shape}."
+        ) from error
 
 
+@validate_arrays(weights="p")
 def combine_grams(grams, weights):
     """Weighted sum of Gram matrices, those of weight zero passed over.
 
@@ -127,6 +137,7 @@ def combine_grams(grams, weights):
     total = 0.0
     for weight, K in zip(weights, grams):
         if weight or np.isscalar(total):
+            K = check_array(K, dtype=[np.float64, np.float32], input_name="A kernel")
             total = total + weight * K
     return total
 
@@ -137,7 +148,7 @@ class StandardizedKernelsMixin:
 
     An estimator that has this class among its bases takes the parameters ``kernels``,
     ``center`` and ``scale``, as :class:`KernelCombiner` describes them, and calls three
-    methods: ``_check_labels(X, y)`` checks the classes; ``_training_grams(X, y)``, in
+    methods: ``_check_classes(X, y)`` checks the classes; ``_training_grams(X, y)``, in
     ``fit``, yields the Gram matrices of the training examples, one at a time, and sets
     the attributes below; ``_query_grams(X)`` yields those between new examples and the
     training examples. ``_parameter_constraints`` declares the three parameters.
@@ -189,22 +200,17 @@ class StandardizedKernelsMixin:
         "scale": ["boolean"],
     }
 
-    def _check_labels(self, X, y):
+    def _check_classes(self, X, y):
         """Classes of the examples, two at least, with two members each."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y "
-                f"is None."
-            )
-        y = column_or_1d(
-            check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True
-        )
+        y = check_labels(y, type(self).__name__)
         check_consistent_length(X, y)
         check_classes(y)
         return y
 
     def _check_stack(self, X, square):
         """A stack of Gram matrices: an example a row, with p x n_train numbers each."""
+        if isinstance(X, np.ma.MaskedArray):
+            X = check_array(X, allow_nd=True, input_name="X")
         try:
             X = np.asarray(X)
         except ValueError:
@@ -233,7 +239,8 @@ class StandardizedKernelsMixin:
             return self._check_stack(X, square=reset)
         if self.kernels is None:
             return validate_data(self, X, dtype=np.float64, reset=reset)
-        X = X if hasattr(X, "iloc") or not hasattr(X, "__array__") else np.asarray(X)
+        if hasattr(X, "__array__") and not hasattr(X, "iloc"):
+            X = check_array(X, dtype=None, allow_nd=True, ensure_all_finite=False)
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
@@ -253,7 +260,10 @@ class StandardizedKernelsMixin:
     def _training_grams(self, X, y=None):
         """Centred and scaled Gram matrices of the training examples, one at a time;
         remembers what queries need."""
-        X = self._check_inputs(X, reset=True)
+        return self._checked_grams(self._check_inputs(X, reset=True), y)
+
+    def _checked_grams(self, X, y=None):
+        """The same for inputs that ``_check_inputs`` has seen."""
         self.n_train_, self.X_fit_ = _num_samples(X), None
         self.moments_, self.kernels_ = [], []
         if isinstance(self.kernels, str):
@@ -366,6 +376,8 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         Numbers of kernels and of training examples.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     Warns
     -----
@@ -506,6 +518,22 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         check_is_fitted(self, "weights_")
         return combine_grams(self._query_grams(X), self.weights_)
 
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of the combined kernel, so that ``set_output`` works.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        ndarray of str
+            ``train17`` for the values of the kernel with the training example 17.
+        """
+        check_is_fitted(self, "weights_")
+        return np.array([f"train{i}" for i in range(self.n_train_)], dtype=object)
+
     def path(self, X, y, lams):
         """Weights for many values of lam, by Newton's method; the estimator itself is
         left as it is.
@@ -533,7 +561,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     def _pair_problem(self, X, y, rng):
         """The pairs of the training examples, and the regulariser."""
-        y = self._check_labels(X, y)
+        y = self._check_classes(X, y)
         problem = PairProblem(
             self._training_grams(X),
             y,
@@ -639,10 +667,11 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             matrix, or has another size; if a parameter has a wrong value.
         """
         self._validate_params()
-        y = self._check_labels(X, y)
+        y = self._check_classes(X, y)
         self.classes_ = np.unique(y)
         X = self._check_inputs(X, reset=True)
-        grams, grid = self._single_grams(X, y), sorted(positive_grid(self.C, "C"))
+        grams = [K.astype(np.float32) for K in self._checked_grams(X, y)]
+        grid = sorted(positive_grid(self.C, "C"))
         settings = self._settings(len(grams))
         setting, self.C_ = settings[0], grid[0]
         if len(settings) * len(grid) > 1:
@@ -711,10 +740,6 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """The machine on a combined Gram matrix (eq-mkl-2)."""
         return SVC(C=C, kernel="precomputed", class_weight=self.class_weight).fit(K, y)
 
-    def _single_grams(self, X, y):
-        """The training Gram matrices, in single precision."""
-        return [K.astype(np.float32) for K in self._training_grams(X, y)]
-
     def _choose(self, X, y, settings, grid):
         """The first setting and the smallest C of best mean score, and all mean
         scores."""
@@ -733,10 +758,12 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         learnt again, on the training part."""
         fold = clone(self)
         scorer = check_scoring(SVC(kernel="precomputed"), self.scoring)
-        grams = fold._single_grams(self._part(X, train, train), y[train])
-        queries = [
-            K.astype(np.float32) for K in fold._query_grams(self._part(X, held, train))
-        ]
+        parts = (self._part(X, rows, train) for rows in (train, held))
+        both = (
+            fold._training_grams(next(parts), y[train]),
+            fold._query_grams(next(parts)),
+        )
+        grams, queries = ([K.astype(np.float32) for K in part] for part in both)
         scores = np.empty((len(settings), len(grid)))
         weights = fold._learn_weights(grams, y[train], settings)
         for row, shares in zip(scores, map(sum_to_one, weights)):
@@ -790,6 +817,8 @@ class UniformMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------
@@ -854,6 +883,8 @@ class BestKernel(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------
@@ -894,6 +925,7 @@ _ALIGNMENT_BLOCK = 2**22
     {"method": [StrOptions({"joint", "independent"})]},
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(kernels="n n; each", y="n; labels")
 def alignment_weights(kernels, y, method="joint"):
     r"""Weights of kernels by their alignment with the classes.
 
@@ -995,6 +1027,8 @@ class AlignmentMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------
@@ -1117,6 +1151,8 @@ class TwoStageMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if they have names.
 
     See Also
     --------

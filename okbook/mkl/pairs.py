@@ -23,7 +23,7 @@ from sklearn.utils import Bunch, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..core import check_gram
+from ..core import check_array, check_gram, validate_arrays
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
 # What centring leaves of the diagonal where all points are one: rounding, a few units
@@ -31,6 +31,7 @@ from ..core import check_gram
 _SAME_POINT = 1e-10
 
 
+@validate_arrays(K="n n")
 def gram_moments(K, center=True, scale=True):
     r"""Mean vector and mean squared length of training points in feature space, from
     their Gram matrix.
@@ -81,6 +82,7 @@ def gram_moments(K, center=True, scale=True):
     return means, float(size) if scale else 1.0
 
 # %% ../../nbs/04_mkl.ipynb #80b1e7b0
+@validate_arrays(K="m n")
 def standardize_gram(K, moments=None):
     """Gram matrix with the training points' mean at the origin, and their mean squared
     length one.
@@ -116,6 +118,12 @@ def standardize_gram(K, moments=None):
            [-1.,  1.]])
     """
     means, size = gram_moments(K) if moments is None else moments
+    means = check_array(means, ensure_2d=False, dtype=np.float64, input_name="moments")
+    if means.shape != K.shape[1:]:
+        raise ValueError(
+            f"moments must hold a mean for each of the {K.shape[1]} columns of K: got "
+            f"shape {means.shape}."
+        )
     rows = K.mean(axis=1, keepdims=True, dtype=np.float64) if means.any() else 0.0
     out = np.empty(K.shape, dtype=np.result_type(K.dtype, np.float32))
     np.divide(K - rows - (means - means.mean()), size, out=out, casting="same_kind")
@@ -123,15 +131,34 @@ def standardize_gram(K, moments=None):
 
 # %% ../../nbs/04_mkl.ipynb #dd25719b
 @njit(cache=True, nogil=True)
-def _pack_rows(K, first, last, out):
-    """Rows ``first`` to ``last`` of the upper triangle of a matrix, one after the
-    other."""
-    n = len(K)
-    q = first * n - first * (first - 1) // 2
-    for i in range(first, last):
-        for j in range(i, n):
-            out[q] = K[i, j]
-            q += 1
+def _pack_upper(K, out):
+    """The rows of the upper triangle of a matrix, one after the other."""
+    q = 0
+    for i in range(len(K)):
+        row, to = K[i, i:], out[q : q + len(K) - i]  # slices: copied many at a time
+        for j in range(len(row)):
+            to[j] = row[j]
+        q += len(row)
+
+
+# Rows of the tiles that are compared: two of them stay in the cache.
+_TILE = 64
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _asymmetry(K):
+    """Largest difference between a matrix and its transpose; NaN if it is not
+    finite."""
+    n, worst, total = len(K), 0.0, 0.0
+    for top in range(0, n, _TILE):
+        for left in range(top, n, _TILE):
+            for i in range(top, min(n, top + _TILE)):
+                row, column = K[i, left : left + _TILE], K[left : left + _TILE, i]
+                for j in range(len(row)):
+                    gap = abs(row[j] - column[j])
+                    worst = gap if gap > worst else worst
+                    total += gap
+    return worst if np.isfinite(total) else np.nan
 
 
 @njit(cache=True, nogil=True)
@@ -149,10 +176,12 @@ def _label_rows(codes, first, last, out):
 def _transpose_rows(columns, first, last, m, Z):
     """Write a few columns of Z, given as rows, a block of rows of Z at a time."""
     for q in range(first, last):
-        for k in range(len(columns)):
-            Z[q, m + k] = columns[k, q]
+        to, column = Z[q, m : m + len(columns)], columns[:, q]
+        for k in range(len(column)):
+            to[k] = column[k]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
+@validate_arrays(y="n; labels")
 def pair_labels(y):
     r"""Labels of pairs: :math:`t_{ij} = 2 \cdot 1[y_i = y_j] - 1`, for all :math:`i \le
     j`.
@@ -185,7 +214,7 @@ def pair_labels(y):
     return t
 
 # %% ../../nbs/04_mkl.ipynb #ffe8ff66
-def map_row_blocks(work, n_rows, n_jobs=None):
+def map_row_blocks(work, n_rows, n_jobs=None, least=1):
     """Call a function on consecutive blocks of rows, one block a thread.
 
     Parameters
@@ -197,6 +226,9 @@ def map_row_blocks(work, n_rows, n_jobs=None):
         The number of rows.
     n_jobs : int, optional
         Threads, as in joblib.
+    least : int, default=1
+        Rows of a block at least, where there are so many: to start a thread takes the
+        time of some thousand short rows.
 
     Returns
     -------
@@ -213,7 +245,7 @@ def map_row_blocks(work, n_rows, n_jobs=None):
     >>> map_row_blocks(lambda first, last: int(last - first), 5, n_jobs=2)
     [2, 3]
     """
-    n_threads = max(1, min(effective_n_jobs(n_jobs), n_rows))
+    n_threads = max(1, min(effective_n_jobs(n_jobs), n_rows // least))
     edges = np.linspace(0, n_rows, n_threads + 1).astype(np.int64)
     if n_threads == 1:
         return [work(0, n_rows)]
@@ -222,18 +254,32 @@ def map_row_blocks(work, n_rows, n_jobs=None):
 
 
 _SINGLE = np.finfo(np.float32)
+# What ``check_gram`` allows as a difference from the transpose, as a part of the
+# largest entry.
+_SYMMETRIC = 1e-5
+
+
+def _is_symmetric(K):
+    """Whether an array is seen to be finite and symmetric at one reading. If not,
+    ``check_gram`` has the last word, and the error."""
+    if type(K) is not np.ndarray or K.dtype not in (np.float32, np.float64):
+        return False
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.flags.c_contiguous:
+        return False
+    return _asymmetry(K) <= _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
 
 
 def _checked_grams(kernels, n, check_psd):
     """Gram matrices one at a time, each checked."""
     for m, K in enumerate(kernels):
-        K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
+        if check_psd or not _is_symmetric(K):
+            K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
         if len(K) != n:
             raise ValueError(
                 f"kernels[{m}] must have a row and a column for each of the {n} "
                 f"labels: {K.shape}."
             )
-        if not K.any():
+        if not K[0].any() and not K.any():
             raise ValueError(
                 f"kernels[{m}] is zero: it says nothing about any pair, and "
                 f"correlates with nothing."
@@ -263,9 +309,7 @@ def _pair_matrix(kernels, n, p, n_jobs=None):
     for K in kernels:
         if m + k == p:
             raise ValueError(f"There are more kernels than n_kernels={p}.")
-        map_row_blocks(
-            lambda first, last: _pack_rows(K, first, last, columns[k]), n, n_jobs
-        )
+        _pack_upper(K, columns[k])
         k += 1
         if k == len(columns) or m + k == p:
             map_row_blocks(
@@ -315,6 +359,7 @@ def _adjoint_rows(Z, t, a, first, last):
     return out
 
 # %% ../../nbs/04_mkl.ipynb #07b95dc0
+@validate_arrays(y="n; labels")
 def check_classes(y):
     """Check that labels make pairs of both kinds: two classes of two members at least.
 
@@ -390,6 +435,7 @@ def _draw_pairs(t, n_pairs, random_state):
 _BLOCK = 2**11
 
 
+@validate_arrays(Z="m p")
 def pair_correlations(Z, n):
     r"""Alignments :math:`Q_{ml} = \operatorname{tr}(K_m K_l) / (\|K_m\|_F \|K_l\|_F)`
     of all kernels with each other, from their values on pairs.
@@ -429,6 +475,11 @@ def pair_correlations(Z, n):
     array([[1.   , 0.707],
            [0.707, 1.   ]])
     """
+    if len(Z) != n * (n + 1) // 2:
+        raise ValueError(
+            f"Z must have a row for each of the {n * (n + 1) // 2} pairs of n={n} "
+            f"examples: got {len(Z)}."
+        )
     products = np.zeros((Z.shape[1], Z.shape[1]))
     for q in range(0, len(Z), _BLOCK):
         block = Z[q : q + _BLOCK].astype(np.float64)
@@ -840,6 +891,7 @@ class Regularizer:
     def __repr__(self):
         return f"Regularizer({self.name!r}, {len(self.linear)} kernels)"
 
+    @validate_arrays(mu="p")
     def value(self, mu):
         r"""Value :math:`c^\top\mu + \mu^\top A\mu`.
 
@@ -853,7 +905,10 @@ class Regularizer:
         float
             The value.
         """
-        mu = np.asarray(mu, dtype=np.float64)
+        if len(mu) != len(self.linear):
+            raise ValueError(
+                f"mu must have {len(self.linear)} entries, one a kernel: got {len(mu)}."
+            )
         return float(self.linear @ mu + mu @ (self.quadratic @ mu))
 
     def upper_value(self, mu):
@@ -1006,6 +1061,7 @@ REGULARIZERS = {  # name: the pair (c, A)
     },
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(Q="p p; number")
 def make_regularizer(name, Q, rho=0.5):
     r"""Regulariser of a given name.
 
@@ -1088,6 +1144,7 @@ def _solve_ridged(A, ridge, u):
         ridge = _RAISED * ridge
 
 
+@validate_arrays(A="p p", u="p", start="p")
 def nonnegative_quadratic(A, u, start=None, max_steps=None):
     r"""Minimise :math:`\frac12 x^\top A x - u^\top x` over :math:`x \ge 0`, by active
     sets.
@@ -1164,6 +1221,7 @@ def _checked_vector(values, n, name):
 
 
 @validate_params(_LAM, prefer_skip_nested_validation=True)
+@validate_arrays(a="m")
 def dual_value(problem, regularizer, lam, a):
     r"""Dual value of dual variables: a lower bound of the objective, whatever they are,
     and whatever the rounding.
@@ -1209,6 +1267,7 @@ def dual_value(problem, regularizer, lam, a):
     return regularizer.dual_value(total, v, float(lam))
 
 # %% ../../nbs/04_mkl.ipynb #ad55f245
+@validate_arrays(mu="p")
 def dual_point(problem, mu):
     """Dual variables that weights suggest: minus a subgradient of the weighted hinge
     losses.
@@ -1311,6 +1370,7 @@ def relative_gap(objective, dual):
     return (objective - dual) / objective
 
 
+@validate_arrays(mu="p", a="m")
 def certificate(problem, regularizer, lam, mu, a):
     r"""Weights with a bound on their distance from the optimum.
 
@@ -1365,6 +1425,7 @@ def certificate(problem, regularizer, lam, mu, a):
     return Bunch(mu=mu, a=a, objective=objective, dual=dual, gap=gap)
 
 
+@validate_arrays(mu="p", a="m")
 def duality_gap(problem, regularizer, lam, mu, a=None):
     r"""Objective at weights mu minus the dual value of a: a bound on the distance from
     the least objective.
@@ -1501,6 +1562,7 @@ def lam_max(problem, regularizer):
 
 # %% ../../nbs/04_mkl.ipynb #f61f17d0
 @validate_params(_LAM, prefer_skip_nested_validation=True)
+@validate_arrays(mu="p", a="m")
 def optimality_conditions(problem, regularizer, lam, mu, a):
     r"""The two sides of the optimality conditions: which kernel is selected, and why.
 

@@ -10,16 +10,18 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
 from numba import njit
 from scipy.sparse import csr_array
-from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
+from ..core import check_array, validate_arrays
 from okbook.mkl.pairs import (
     certificate,
     dual_point,
@@ -160,6 +162,7 @@ def solve_sgd(
     return Bunch(**found, n_iter=n_iter, n_passes=n_passes, stopped=stopped)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #81207092
+@validate_arrays(margins="any; number")
 def smoothed_hinge(margins, delta):
     r"""Hinge loss with its kink smoothed over a width, and minus its slope.
 
@@ -290,6 +293,8 @@ _DAMPING = 1e-6
 _DAMPING_PAIRS = 2**11
 # Instead of a division by zero.
 _TINY = 1e-300
+# Pairs of a thread at least: it takes the time of some thousand pairs to start one.
+_THREAD_PAIRS = 2**14
 
 
 @dataclass(eq=False)
@@ -363,6 +368,7 @@ class SmoothedLoss:
             w = w / w.sum(dtype=np.float64)
         return cls(Z, t, w, problem.n_jobs, share=len(w) / problem.n_pairs)
 
+    @validate_arrays(mu="p")
     def evaluate(self, mu, delta):
         """All that a pass tells about weights.
 
@@ -388,7 +394,7 @@ class SmoothedLoss:
             return np.r_[sums, adjoint]
 
         self.passes += self.share
-        sums = sum(map_row_blocks(work, len(self.w), self.n_jobs))
+        sums = sum(map_row_blocks(work, len(self.w), self.n_jobs, _THREAD_PAIRS))
         return _point_of_sums(mu, delta, sums, margins)
 
     def between(self, old, new, x, delta):
@@ -414,7 +420,7 @@ class SmoothedLoss:
                 _line_rows(old.margins, new.margins, self.w, x, delta, first, last)
             )
 
-        return sum(map_row_blocks(work, len(self.w), self.n_jobs))
+        return sum(map_row_blocks(work, len(self.w), self.n_jobs, _THREAD_PAIRS))
 
     def hessian(self, point):
         """Hessian of the smoothed loss at a point.
@@ -486,6 +492,7 @@ def _indices_in_zone(margins, delta):
     return zone[:k]
 
 
+@validate_arrays(Z="m p", w="m", margins="m")
 def smoothed_hessian(Z, w, margins, delta, max_pairs=_HESSIAN_PAIRS):
     """Hessian of the smoothed loss, from the pairs in the smoothed zone.
 
@@ -530,6 +537,7 @@ def smoothed_hessian(Z, w, margins, delta, max_pairs=_HESSIAN_PAIRS):
     return scale * (rows.T @ rows)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #c731245a
+@validate_arrays(hessian="p p", mu="p", adjoint="p", threshold="p")
 def newton_step(hessian, mu, adjoint, threshold):
     """Weights that minimise the quadratic model of the objective, none negative.
 
@@ -778,6 +786,17 @@ class _NewtonSolver:
         return 0.5 * lam * (self.regularizer.gradient(mu) - slack * self.flat)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #a1d0d8ca
+@cache
+def _thread_pools():
+    """The libraries' pools of threads: to look for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _single_threaded_blas():
+    """A context in which BLAS uses one thread: p x p systems are too small for two."""
+    return _thread_pools().limit(limits=1, user_api="blas")
+
+
 # At zero weights all margins are zero: with this width all pairs are in the zone, and
 # the first step is one of least squares.
 _FIRST_WIDTH = 4.0
@@ -840,6 +859,7 @@ _NEWTON_PARAMS = {
     {"lam": [Interval(Real, 0, None, closed="neither")], **_NEWTON_PARAMS},
     prefer_skip_nested_validation=True,
 )
+@validate_arrays(mu0="p")
 def solve_newton(
     problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0
 ):
@@ -905,7 +925,7 @@ def solve_newton(
     (array([2.5, 0. ]), True)
     """
     lam, p = float(lam), problem.n_kernels
-    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small
+    with _single_threaded_blas():
         if mu0 is None:
             mu0, delta, passes = _start_on_sample(
                 problem, regularizer, lam, tol, max_iter
@@ -956,6 +976,7 @@ def _dual_rows(scores, t, w, deltas, sums):
 _PASS_BLOCK = 2**12
 
 
+@validate_arrays(mus="t p", deltas="t")
 def evaluate_many(loss, mus, deltas):
     """What one pass tells about many weights, each with a width, but for the margins.
 
@@ -998,6 +1019,10 @@ def evaluate_many(loss, mus, deltas):
             adjoint += scores @ block
         return np.c_[sums, adjoint]
 
+    if mus.shape[1] != loss.Z.shape[1]:
+        raise ValueError(
+            f"mus must have {loss.Z.shape[1]} columns, one a kernel: got {mus.shape}."
+        )
     loss.passes += len(mus)
     table = sum(map_row_blocks(work, len(loss.w), loss.n_jobs))
     return [_point_of_sums(*one) for one in zip(mus, deltas, table)]
@@ -1224,7 +1249,7 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     )
     states, sample = [_SolverState(lam) for lam in lams], _sampled_loss(problem)
     ordered = sorted(states, key=lambda state: -state.lam)
-    with threadpool_limits(limits=1, user_api="blas"):  # p x p systems are too small
+    with _single_threaded_blas():
         if sample.share == 1.0:
             _solve_descending(newton, ordered)
         else:

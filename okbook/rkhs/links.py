@@ -21,9 +21,17 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import KFold
 from sklearn.utils import Bunch, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..core import NEARLY, check_gram, first_largest, graph_laplacian, merge_ties
+from okbook.core import (
+    NEARLY,
+    check_gram,
+    first_largest,
+    graph_laplacian,
+    merge_ties,
+    validate_arrays,
+    validate_data,
+)
 from .ridge import OutputKernelRidge, check_grid, ridge_factor
 from okbook.rkhs.semi_supervised import (
     DEFAULT_LAM2_GRID,
@@ -34,6 +42,7 @@ from okbook.rkhs.semi_supervised import (
 )
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #ebc2ba5e
+@validate_arrays(nu="r", V="l r")
 def diffusion_factor(nu, V, beta):
     r"""Factor the diffusion kernel of a network: its nodes as points.
 
@@ -133,6 +142,7 @@ def _check_kind(kind):
         )
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #5fd382d0
+@validate_arrays(scores="any; infinite")
 def round_scores(scores):
     """Round scores, so that those which are equal up to rounding errors are tied.
 
@@ -162,6 +172,7 @@ def round_scores(scores):
     return np.round(scores / step) * step
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #eaefc0d8
+@validate_arrays(_finite=False, truth="m; bools", scores="m")
 def curve_areas(truth, scores):
     """Areas under the ROC and the precision-recall curve, from two sorts.
 
@@ -224,6 +235,7 @@ def _link_curves(truth, scores):
     )
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #c33626ab
+@validate_arrays(_finite=False, truth="m; bools", scores="m")
 def choose_threshold(truth, scores, rule="f1"):
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is
     known.
@@ -331,6 +343,7 @@ class NodeFold:
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
         self.truth = self.pairs(A[np.ix_(held, self.nodes)]) > 0
 
+    @validate_arrays(S="h n; as it is")
     def pairs(self, S):
         """Choose the pairs that count, each once.
 
@@ -387,6 +400,7 @@ class NodeFold:
         return round_scores(self.pairs(S))
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #6875099d
+@validate_arrays(A="l l; as it is")
 def node_folds(A, cv=5, random_state=None, kind="any"):
     """Split the labelled nodes into folds, on whose pairs scores can be judged.
 

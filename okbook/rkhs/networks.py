@@ -17,9 +17,15 @@ from numba import njit
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..core import InputKernelMixin, center_gram, graph_laplacian
+from okbook.core import (
+    InputKernelMixin,
+    center_gram,
+    graph_laplacian,
+    validate_arrays,
+    validate_data,
+)
 from .links import LinkMixin, diffusion_factor, node_folds, round_scores
 from .ridge import gram_eigh, ridge_factor
 
@@ -129,6 +135,7 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
         return self._cross_gram(X[:, self.labelled_] if self._x_is_gram() else X)
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #29dfa741
+@validate_arrays(U="l N", K="l l", b="N", groups="N; integers")
 def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by
     alternating projections.
@@ -191,6 +198,7 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
         b = mean[groups]
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #0b0cbd41
+@validate_arrays(U="l N", b="N", G="l l")
 def completed_form(U, b, G):
     r"""Form of the completed kernel in the coordinates of the eigenvectors.
 
@@ -287,6 +295,9 @@ class EMKernelCompletion(_BilinearLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Theorem thm-nets-em. :math:`O(N^3)` once, :math:`O(\ell^2 N)` a round. Derived in
     the chapter :ref:`ch-rkhs-networks`.
 
@@ -401,6 +412,7 @@ def _class_penalties(C, balanced, n_links, n_others):
     return (total / max(n_links, 1), total / max(n_others, 1)) if balanced else (C, C)
 
 
+@validate_arrays(K="l l", A="l l; bools")
 def pairwise_svm(K, A, C=1.0, bias=1.0, balanced=False, tol=1e-3, max_iter=200):
     r"""Train a support vector machine on all pairs of nodes, with the tensor product
     pairwise kernel.
@@ -458,6 +470,7 @@ def pairwise_svm(K, A, C=1.0, bias=1.0, balanced=False, tol=1e-3, max_iter=200):
     """
     n_pairs, n_links = len(A) * (len(A) - 1) // 2, int(A.sum()) // 2
     C_pos, C_neg = _class_penalties(float(C), balanced, n_links, n_pairs - n_links)
+    K = K.astype(np.float64, copy=False)
     S, H, total = np.zeros(K.shape), np.zeros(K.shape), 0.0
     rng, bias = np.random.default_rng(0), float(bias)
     for n_iter in range(1, max_iter + 1):
@@ -544,6 +557,9 @@ class PairwiseKernelSVM(_BilinearLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Three l x l matrices; :math:`O(\ell^3)` a visit to all pairs. Derived in the chapter
     :ref:`ch-rkhs-networks`.
 
@@ -677,6 +693,7 @@ def _local_svms(K, A, C, balanced, tol, max_steps):
     return coef, intercept, violation.max()
 
 
+@validate_arrays(K="l l", A="l l; bools")
 def local_svms(K, A, C=1.0, balanced=False, tol=1e-3):
     """Train a support vector machine for each node, which tells its neighbours from
     the other nodes.
@@ -798,6 +815,9 @@ class LocalModelSVM(_BilinearLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     The score is ``eq-nets-local``. Derived in the chapter :ref:`ch-rkhs-networks`.
 
     Examples
@@ -866,6 +886,7 @@ class LocalModelSVM(_BilinearLinks):
         return self._weights_and_decisions(self._labelled_cross_gram(X))
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #34584440
+@validate_arrays(K="l l")
 def centred_eigh(K):
     """Eigenvalues that are not zero of a centred Gram matrix, and their eigenvectors.
 
@@ -941,6 +962,7 @@ class _DistanceLinks(_BilinearLinks):
         return self._points(self._labelled_cross_gram(X))
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #6b90e4d2
+@validate_arrays(s="m", Q="l m", K_out="l l")
 def canonical_directions(s, Q, K_out, lam, lam2):
     r"""Functions of the inputs that correlate with functions in another feature space.
 
@@ -1045,6 +1067,9 @@ class KernelCCALinks(_DistanceLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Theorem thm-nets-cca. Derived in the chapter :ref:`ch-rkhs-networks`.
 
     Examples
@@ -1098,6 +1123,7 @@ class KernelCCALinks(_DistanceLinks):
         return coef
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #1fa5c37d
+@validate_arrays(s="m", Q="l m", A="l l; bools")
 def short_link_directions(s, Q, A, lam):
     r"""Functions of the inputs that change little along the links of a network.
 
@@ -1193,6 +1219,9 @@ class MetricLinks(_DistanceLinks):
 
     Notes
     -----
+    ``y`` is an adjacency matrix, which scikit-learn's generic checks do not know: they
+    pass a vector, and it is refused. The tags say so (``target_tags``, and
+    ``_skip_test``, with which ``check_estimator`` skips the class and warns).
     Theorem thm-nets-metric. Derived in the chapter :ref:`ch-rkhs-networks`.
 
     Examples

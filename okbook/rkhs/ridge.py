@@ -15,19 +15,23 @@ import scipy.linalg as sla
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
     NEARLY,
     InputKernelMixin,
     OutputKernelMixin,
     center_gram,
+    check_array,
     check_gram,
     check_kernel,
     pivoted_cholesky,
+    validate_arrays,
+    validate_data,
 )
 
 # %% ../../nbs/02_rkhs.ipynb #b7b03846
+@validate_arrays()
 def block_gram(kernel, A, B=None):
     r"""Gram matrix of an operator-valued kernel, its blocks laid out as one matrix.
 
@@ -238,6 +242,7 @@ def check_penalty(value, name, include_boundaries="neither"):
         raise ValueError(f"{name} == {value}, must be a number.")
 
 
+@validate_arrays(K="n n")
 def ridge_factor(K, lam):
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
@@ -285,6 +290,7 @@ def ridge_factor(K, lam):
         ) from error
 
 # %% ../../nbs/02_rkhs.ipynb #a9367be9
+@validate_arrays(Y="n d")
 def operator_ridge(kernel, X, Y, lam):
     r"""Ridge regression in the space of any operator-valued kernel.
 
@@ -345,6 +351,7 @@ def operator_ridge(kernel, X, Y, lam):
     )
 
 # %% ../../nbs/02_rkhs.ipynb #e916ae05
+@validate_arrays(K_cross="q n")
 def ridge_weights(factor, K_cross):
     r"""Weight the training outputs in the predictions of ridge regression.
 
@@ -374,7 +381,13 @@ def ridge_weights(factor, K_cross):
     >>> ridge_weights(ridge_factor(np.eye(2), lam=1.0), np.array([[2.0, 4.0]]))
     array([[1., 2.]])
     """
-    return sla.cho_solve(factor, K_cross.T, check_finite=False).T
+    c = check_array(factor[0], dtype=np.float64, input_name="The factor")
+    if c.shape != 2 * K_cross.shape[1:]:
+        raise ValueError(
+            f"The factor must be a square matrix of the size of a row of K_cross: got "
+            f"shapes {c.shape} and {K_cross.shape}."
+        )
+    return sla.cho_solve((c, factor[1]), K_cross.T, check_finite=False).T
 
 # %% ../../nbs/02_rkhs.ipynb #cc4760ef
 class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
@@ -517,6 +530,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         return self.lam
 
 # %% ../../nbs/02_rkhs.ipynb #3152ad42
+@validate_arrays(K="n n")
 def gram_eigh(K):
     """Diagonalise a positive semi-definite matrix.
 
@@ -547,6 +561,7 @@ def gram_eigh(K):
     return np.maximum(values, 0.0), vectors
 
 
+@validate_arrays(K="n n", K_cross="q n", lams="m")
 def ridge_path(K, K_cross, lams):
     """Give the weights of ridge regression for many ridges at the cost of one.
 
@@ -583,6 +598,7 @@ def ridge_path(K, K_cross, lams):
         yield (projected / (spectrum + lam)) @ Q.T
 
 # %% ../../nbs/02_rkhs.ipynb #8a2d3432
+@validate_arrays(K="n n")
 def default_lam_grid(K, n_values=50):
     """Ridges to try where none are given: nine decades, in the units of the kernel.
 
@@ -651,7 +667,7 @@ def check_grid(
     >>> check_grid([1, 10], "lam_grid")
     array([ 1., 10.])
     """
-    grid = np.asarray(values)
+    grid = np.asarray(values) if not np.ma.is_masked(values) else np.empty(0)
     if grid.ndim != 1 or not grid.size or grid.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be a sequence of numbers: got {values!r}.")
     if not np.isfinite(grid).all():
@@ -708,6 +724,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
     return np.maximum(total, 0.0)
 
 # %% ../../nbs/02_rkhs.ipynb #0f8fdb0d
+@validate_arrays(K="n n", K_out="n n")
 def leave_one_out_losses(K, K_out, lam_grid):
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
@@ -868,6 +885,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs.ipynb #5bd33781
+@validate_arrays(K="n n")
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component
     analysis.
@@ -911,6 +929,7 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     return U[:, :keep], eigenvalues[:keep]
 
 # %% ../../nbs/02_rkhs.ipynb #336e295f
+@validate_arrays(W="q n", directions="n p")
 def project_weights(W, directions=None, center=False):
     r"""Project weights on principal directions of the outputs.
 

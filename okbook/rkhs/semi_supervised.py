@@ -22,22 +22,26 @@ from sklearn.model_selection import check_cv
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
     NEARLY,
     InputKernelMixin,
     OutputKernelMixin,
+    check_array,
     feature_space_losses,
     first_smallest,
     graph_laplacian,
     is_dirac,
     pivoted_cholesky,
     squared_distances,
+    validate_arrays,
+    validate_data,
 )
 from .ridge import check_grid, check_penalty, ridge_factor
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #d67eb8c8
+@validate_arrays(W="n n; sparse")
 def check_edge_weights(W):
     """Refuse weights of edges that are negative beyond rounding, or lead from a node
     to itself.
@@ -109,10 +113,20 @@ def check_graph(graph, n_nodes=None):
     array([[0., 2.],
            [2., 0.]])
     """
+    graph = check_array(
+        graph,
+        accept_sparse=True,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name="The graph",
+    )
     W = (
         sp.csr_array(graph, dtype=np.float64)
         if sp.issparse(graph)
-        else np.asarray(graph, dtype=np.float64)
+        else graph.astype(np.float64, copy=False)
     )
     n = W.shape[0] if n_nodes is None and W.ndim == 2 else n_nodes
     if W.shape != (n, n):
@@ -140,6 +154,7 @@ def check_graph(graph, n_nodes=None):
     return W
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #5ec0c724
+@validate_arrays(X="n p")
 def knn_graph(X, n_neighbors=10, metric="euclidean"):
     """Graph that joins two nodes if either is among the nearest neighbours of the
     other.
@@ -183,6 +198,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
     return sp.csr_array(A.maximum(A.T))
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #0f45199d
+@validate_arrays(K="n n")
 def kernel_graph(K):
     """Graph whose weights are the values of a kernel.
 
@@ -258,7 +274,17 @@ def check_labelled(labelled, n_nodes):
     >>> check_labelled([True, False, True], n_nodes=3)
     array([0, 2])
     """
-    labelled = np.arange(n_nodes) if labelled is None else np.asarray(labelled)
+    if labelled is None:
+        labelled = np.arange(n_nodes)
+    labelled = check_array(
+        labelled,
+        dtype=None,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name="labelled",
+    )
     if labelled.dtype == bool:
         if labelled.shape != (n_nodes,):
             raise ValueError(
@@ -287,6 +313,7 @@ def check_labelled(labelled, n_nodes):
     return labelled
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #449eefcb
+@validate_arrays(K="n n")
 def kernel_factor(K):
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -384,7 +411,14 @@ class SmoothedSpectrum:
     """
 
     def __init__(self, R, M):
-        R = np.asarray(R, dtype=np.float64)
+        R = check_array(R, dtype=np.float64, input_name="R")
+        if not callable(M):
+            M = check_array(M, accept_sparse=True, input_name="The smoother M")
+            if M.shape != (len(R), len(R)):
+                raise ValueError(
+                    f"The smoother M must have the shape ({len(R)}, {len(R)}), like "
+                    f"the {len(R)} rows of R: got {M.shape}."
+                )
         self.smooth = M.__matmul__ if hasattr(M, "__matmul__") else M
         S = R.T @ self.smooth(R)
         rounding = 1e-12 * self._size(len(R)) * np.linalg.norm(R) ** 2
@@ -488,6 +522,7 @@ class SmoothedSpectrum:
         solution = sla.cho_solve(ridge_factor(A @ A.T, 1.0), A, overwrite_b=True)
         return self.scales(lam, lam2)[:, None] * solution.T
 
+    @validate_arrays(labelled="l; integers", queries="q; integers")
     def weights(self, labelled, lam, lam2, queries=None):
         """Weight the labelled outputs in the prediction at nodes (``eq-semi-weights``).
 
@@ -657,6 +692,13 @@ def _diffusion_operator(L, beta, smoother):
     return LinearOperator(L.shape, matvec=product, matmat=product, dtype=np.float64)
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #e89b9a10
+@validate_arrays(
+    labelled="l; integers",
+    K="l l",
+    splits="any; splits, < l",
+    lam_grid="g",
+    lam2_grid="h",
+)
 def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
@@ -719,6 +761,14 @@ def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     return losses
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #96fe7108
+@validate_arrays(
+    R="n m",
+    labelled="l; integers, < n",
+    K="l l",
+    splits="any; splits, < l",
+    lam_grid="g",
+    lam2_grid="h",
+)
 def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     """Cross-validate several smoothers, each with a grid of penalties.
 
@@ -766,7 +816,9 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     >>> losses.ravel(), best
     (array([0.5625, 0.25  ]), (0, 1, 0))
     """
-    losses, best, least = [], None, np.inf
+    if not hasattr(smoothers, "__iter__") or isinstance(smoothers, str):
+        raise TypeError(f"smoothers must be a sequence of matrices: got {smoothers!r}.")
+    losses, best, chosen, least = [], None, None, np.inf
     for b, M in enumerate(smoothers):
         spectrum = SmoothedSpectrum(R, M)
         losses.append(
@@ -776,9 +828,12 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
             where = np.unravel_index(first_smallest(losses[b].ravel()), losses[b].shape)
             least, chosen = losses[b].min(), spectrum
             best = (b, *map(int, where))
+    if chosen is None:
+        raise ValueError("smoothers must hold one matrix at least: got none.")
     return np.array(losses), best, chosen
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #79a62a3e
+@validate_arrays(R_landmarks="m m", K_cross="q m")
 def extend_factor(R_landmarks, K_cross):
     r"""Compute the rows that new nodes have in the factor of the Gram matrix.
 
