@@ -80,7 +80,7 @@ def target_alignment(K, y):
     -------
     float
         The cosine between K and the matrix of +1 for two examples of one class, -1
-        otherwise: from 0 to 1.
+        otherwise: from 0 to 1; 0 for a kernel that is zero.
 
     Raises
     ------
@@ -103,7 +103,8 @@ def target_alignment(K, y):
             f"K must have a row and a column for each of the {len(signs)} labels: "
             f"got shape {K.shape}."
         )
-    return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))
+    size = np.linalg.norm(K)
+    return signs @ (K @ signs) / (len(signs) * size) if size else np.float64(0.0)
 
 # %% ../../nbs/03_forest_kernel.ipynb #8f149638
 def forest_trees(forest):
