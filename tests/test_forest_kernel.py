@@ -839,3 +839,7 @@ def small(**params):
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def test_a_kernel_that_is_zero_has_no_alignment():
+    assert target_alignment(np.zeros((4, 4)), [0, 1, 0, 1]) == 0.0

@@ -351,3 +351,13 @@ def test_bad_parameters(iris):
             call(*arguments)
     with pytest.raises(ValueError, match=r"y must have the shape \(n,\) with n=2"):
         alignment_weights([np.eye(2)], [0, 1, 1])
+
+
+def test_reversed_columns_are_refused_and_not_mispredicted():
+    "Names are kept through the choice of C and lam; no warning stands for an error."
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    for machine in MACHINES:
+        model = clone(machine).fit(X[::3], y[::3])
+        assert model.feature_names_in_.tolist() == X.columns.tolist()
+        with pytest.raises(ValueError, match="must be in the same order as they were"):
+            model.predict(X[X.columns[::-1]])
