@@ -116,9 +116,8 @@ WORDS = ["red", "blue"] * 10
 def test_inputs_that_overflow(model):
     with pytest.raises(ValueError, match=r"overflows: the largest entry .*e\+300"):
         model.fit(X * 1e300, Y)
-    model.fit(X, Y)
-    with pytest.raises(ValueError, match="overflows"):
-        model.predict(X * 1e307)
+    # far away the RBF kernel is zero, and a linear prediction of this size is a number
+    assert np.isfinite(model.fit(X, Y).predict(X * 1e306)).all()
 
 
 @pytest.mark.parametrize(
