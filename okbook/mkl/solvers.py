@@ -1124,9 +1124,9 @@ def positive_grid(values, name):
     >>> positive_grid([1, 0.1], "lam")
     [1.0, 0.1]
     """
-    grid = check_array(
-        np.ravel(values), ensure_2d=False, dtype=np.float64, input_name=name
-    )
+    if np.isscalar(values):
+        values = [values]
+    grid = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
     for value in grid:
         check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
     return grid.tolist()

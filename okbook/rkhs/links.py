@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from okbook.core import (
     NEARLY,
+    check_array,
     check_gram,
     first_largest,
     graph_laplacian,
@@ -455,7 +456,18 @@ def node_folds(A, cv=5, random_state=None, kind="any"):
 # %% ../../nbs/02_rkhs_2_links.ipynb #b4b102b2
 def _check_adjacency(A):
     "Adjacency of an undirected network in which no node has a link to itself."
-    shape = A.shape if sp.issparse(A) else np.shape(A)
+    if not sp.issparse(A):
+        A = check_array(
+            A,
+            dtype=None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name="y",
+        )
+    shape = A.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
             f"y must be a square adjacency matrix: got shape {shape}. (scikit-learn "
