@@ -33,9 +33,12 @@ from okbook.rkhs import MultiTaskRidge, OutputKernelRidge
 from okbook.trees import OutputKernelRandomForest, OutputKernelTree
 
 BAD = ("raw", "nan", "warned", "silent", "other", "changed")
-# Their results are not finite by definition: areas and thresholds of one class, a tree
+# Their results are not finite by definition: areas and thresholds of one class (the
+# attribute threshold_ of the link predictors), a tree
 # or an example without out-of-bag votes, values that are only passed on.
 NOT_FINITE = {
+    "LinkPredictor.fit",
+    "LinkPredictorCV.fit",
     "curve_areas",
     "choose_threshold",
     "boost_step",

@@ -359,6 +359,10 @@ class NodeFold:
         ndarray of shape (n_pairs,)
             Those of pairs with a node kept, then those of two nodes held out.
         """
+        if S.shape[1] != self.n_kept + S.shape[0]:
+            raise ValueError(
+                f"S must have {self.n_kept} columns more than rows: got {S.shape}."
+            )
         one, both = S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]
         if self._kind == "any":
             return np.concatenate([one, both])
