@@ -667,7 +667,10 @@ def check_grid(
     >>> check_grid([1, 10], "lam_grid")
     array([ 1., 10.])
     """
-    grid = np.asarray(values) if not np.ma.is_masked(values) else np.empty(0)
+    try:
+        grid = np.asarray(values) if not np.ma.is_masked(values) else np.empty(0)
+    except ValueError:  # ragged
+        grid = np.empty(0)
     if grid.ndim != 1 or not grid.size or grid.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be a sequence of numbers: got {values!r}.")
     if not np.isfinite(grid).all():
