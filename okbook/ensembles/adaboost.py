@@ -263,7 +263,7 @@ class Stump(NamedTuple):
     leaf: np.ndarray
 
 
-@validate_arrays(sample_weight="n")
+@validate_arrays(_finite=False, sample_weight="n")
 def best_stump(examples, sample_weight, criterion="gini"):
     r"""Find the best test of all features.
 
