@@ -21,7 +21,7 @@ from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from ..core import NEARLY, first_largest
+from ..core import NEARLY, check_learner, first_largest
 from okbook.ensembles.bagging import (
     bootstrap_sample,
     fit_hypothesis,
@@ -783,6 +783,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
             first hypothesis is no better than chance; if a parameter has a wrong value.
         """
         self._validate_params()
+        check_learner(self._weak_learner(), "estimator", "fit", "predict")
         X, y, weight = check_examples(
             self, X, y, sample_weight, **self._input_options()
         )

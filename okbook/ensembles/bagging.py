@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ..core import check_learner
 from okbook.ensembles.tree import (
     MAX_SEED,
     RandomizedTreeClassifier,
@@ -494,6 +495,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
             none; if ``oob_score`` is asked for without ``bootstrap``.
         """
         self._validate_params()
+        check_learner(self._learner(), "estimator", "fit", "predict")
         X, y, weight = check_examples(
             self, X, y, sample_weight, **self._input_options()
         )
@@ -501,7 +503,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
         self._check_bootstrap(sample_weight)
         rng, n_classes = check_random_state(self.random_state), len(self.classes_)
         self._sampling_seed = rng.randint(MAX_SEED)
-        seeds = rng.randint(MAX_SEED, size=self.n_estimators)
+        seeds = rng.randint(MAX_SEED, size=int(self.n_estimators))
         self._weight, self._n = None if sample_weight is None else weight, len(X)
         learner = self._learner()
         inputs = prepare_inputs(learner, X)

@@ -37,7 +37,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import NEARLY, first_largest
+from ..core import NEARLY, check_grid, check_learner, first_largest
 from okbook.forest_kernel.kernel import (
     ForestKernel,
     check_rows,
@@ -439,6 +439,9 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     )
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #23531337
+_MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge or tol tiny
+
+
 def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
     r"""Support vector machines on a feature map: one for two classes, else one for
     each class against the rest.
@@ -495,7 +498,8 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
             found = linear_svm(Phi, signs, C, tol=tol, random_state=random_state)
             dual_coef[row], intercept[row] = signs * found.alpha, found.intercept
         else:
-            machine = SVC(C=C, kernel="precomputed", tol=tol, cache_size=500)
+            options = {"tol": tol, "cache_size": 500, "max_iter": _MAX_STEPS}
+            machine = SVC(C=C, kernel="precomputed", **options)
             machine.fit(K, signs)
             dual_coef[row, machine.support_] = machine.dual_coef_[0]
             intercept[row] = machine.intercept_[0]
@@ -523,14 +527,6 @@ def _check_labels(y):
     )
     check_classification_targets(y)
     return y
-
-# %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #0712e440
-def _check_positive(C):
-    """One value of C or several, as a vector of finite, positive numbers."""
-    grid = check_array(np.atleast_1d(C), ensure_2d=False, dtype=float, input_name="C")
-    if not (grid > 0).all():
-        raise ValueError(f"C must be positive: got {C}.")
-    return grid
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #990b6517
 class ForestKernelSVC(ClassifierMixin, BaseEstimator):
@@ -659,6 +655,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
             If the solver is "gram" and there is no room for the Gram matrix.
         """
         self._validate_params()
+        if self.kernel is not None:
+            check_learner(self.kernel, "kernel", "fit", "gram", "transform")
         X, y = check_rows(X), _check_labels(y)
         validate_data(self, X, skip_check_array=True)
         check_consistent_length(X, y)
@@ -668,7 +666,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
                 f"ForestKernelSVC needs two classes or more: y holds one class, "
                 f"{self.classes_[0]!r}."
             )
-        grid = np.sort(_check_positive(self.C))
+        grid = [self.C] if isinstance(self.C, Real) else self.C
+        grid = np.sort(check_grid(grid, "C"))
         self.kernel_ = self._new_kernel().fit(X, y)
         self.C_ = grid[0]
         if len(grid) > 1:

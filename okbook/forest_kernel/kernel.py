@@ -30,7 +30,7 @@ from sklearn.utils import (
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from ..core import Kernel
+from ..core import Kernel, check_learner
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
 def class_signs(y):
@@ -817,11 +817,11 @@ def _in_bag(forest, n):
 
 def _check_tree_weights(tree_weights, n_trees):
     """A weight for each tree."""
-    weights = (
-        np.ones(n_trees)
-        if tree_weights is None
-        else np.asarray(tree_weights, dtype=float)
-    )
+    try:
+        weights = np.ones(n_trees) if tree_weights is None else tree_weights
+        weights = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"tree_weights must hold numbers: {error}") from error
     fits = weights.shape == (n_trees,) and np.isfinite(weights).all()
     if not fits or (weights < 0).any() or not weights.any():
         raise ValueError(
@@ -962,6 +962,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             for each tree.
         """
         self._validate_params()
+        if self.forest is not None:
+            check_learner(self.forest, "forest", "fit")
         validate_data(self, X, skip_check_array=True)
         X = check_rows(X)
         forest = self._default_forest() if self.forest is None else self.forest

@@ -15,7 +15,6 @@ import numpy as np
 from numba import njit
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -23,12 +22,14 @@ from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
     center_gram,
+    check_folds,
     check_gram,
+    check_grid,
     first_smallest,
     is_dirac,
     normalize_gram,
 )
-from .ridge import check_grid, default_lam_grid, gram_eigh
+from .ridge import default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #b45e5555
 def decomposable_dual(K, A, Y, lam):
@@ -735,7 +736,7 @@ class CovarianceRidgeCV(CovarianceRidge):
             include_boundaries="both",
         )
         kind = self.outputs_ if is_dirac(self) else np.zeros(len(K))
-        splits = check_cv(self.cv, kind, classifier=is_dirac(self)).split(kind, kind)
+        splits = check_folds(self.cv, kind, classifier=is_dirac(self))
         self.cv_losses_ = covariance_cv_losses(K, self.gram_, lams, shrinkages, splits)
         i, j = np.unravel_index(
             first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape
@@ -934,7 +935,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
     _parameter_constraints = {
         **InputKernelMixin._parameter_constraints,
         **OutputKernelMixin._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-100, 1e100, closed="both")],
         "center": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Real, 0, None, closed="neither")],
@@ -985,7 +986,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         self._validate_params()
         X = validate_data(self, X, dtype=np.float64)
         self._fit_outputs(y, n_samples=len(X))
-        K, limit = self._fit_inputs(X), int(self.max_iter * len(X))
+        K, limit = self._fit_inputs(X), int(min(self.max_iter * len(X), 2**62))
         K_out = center_gram(self.gram_) if self.center else self.gram_
         K_unit, self.lengths_ = normalize_gram(K_out, tol=1e-12, return_norms=True)
         Q = K * K_unit

@@ -304,7 +304,7 @@ class EMKernelCompletion(_BilinearLinks):
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
         "beta": [Interval(Real, 0, None, closed="left")],
-        "floor": [Interval(Real, 0, None, closed="neither")],
+        "floor": [Interval(Real, 1e-100, 1e100, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
@@ -561,7 +561,7 @@ class PairwiseKernelSVM(_BilinearLinks):
 
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-100, 1e100, closed="both")],
         "bias": [Interval(Real, 0, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -813,9 +813,9 @@ class LocalModelSVM(_BilinearLinks):
 
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-100, 1e100, closed="both")],
         "class_weight": [StrOptions({"balanced"}), None],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -917,7 +917,7 @@ class _DistanceLinks(_BilinearLinks):
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
     }
 
     def _learn(self, X, A, labelled):
@@ -1061,7 +1061,7 @@ class KernelCCALinks(_DistanceLinks):
     _parameter_constraints = {
         **_DistanceLinks._parameter_constraints,
         "beta": [Interval(Real, 0, None, closed="left")],
-        "lam2": [Interval(Real, 0, None, closed="neither")],
+        "lam2": [Interval(Real, 1e-100, 1e100, closed="both")],
     }
 
     def __init__(
