@@ -548,17 +548,17 @@ def check_grid(
         raise ValueError(f"{name} must be a sequence of numbers: got {values!r}.")
     if not np.isfinite(grid).all():
         raise ValueError(f"{name} contains NaN or infinity: got {values!r}.")
+    bounds = dict(
+        min_val=min_val, max_val=max_val, include_boundaries=include_boundaries
+    )
+    for value in grid.tolist():
+        check_scalar(value, name, Real, **bounds)
     low = include_boundaries not in ("left", "both") and (np.abs(grid) < 1e-100).any()
     if low or (np.abs(grid) > 1e100).any():
         raise ValueError(
             f"{name} must hold numbers whose squares are numbers, from 1e-100 to "
             f"1e100: got {values!r}."
         )
-    bounds = dict(
-        min_val=min_val, max_val=max_val, include_boundaries=include_boundaries
-    )
-    for value in grid.tolist():
-        check_scalar(value, name, Real, **bounds)
     return grid.astype(np.float64)
 
 

@@ -444,6 +444,8 @@ def node_folds(A, cv=5, random_state=None, kind="any"):
                 "With so few, give the threshold as a number."
             )
         cv = KFold(cv, shuffle=True, random_state=random_state)
+    elif isinstance(cv, (str, bytes)):  # which have a method split
+        raise ValueError(f"cv must be a number of folds or a splitter: got {cv!r}.")
     folds = [NodeFold(A, held, kind) for _, held in cv.split(np.arange(len(A)))]
     if (least := min(fold.n_kept for fold in folds)) < 2:
         raise ValueError(
@@ -517,10 +519,7 @@ class LinkMixin:
             StrOptions({"f1", "balanced"}),
             Interval(Real, None, None, closed="neither"),
         ],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            HasMethods(["split", "get_n_splits"]),
-        ],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("split")],
         "graph": ["array-like", "sparse matrix", None],
         "random_state": ["random_state"],
     }
