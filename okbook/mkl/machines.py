@@ -761,9 +761,14 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         weights = fold._learn_weights(grams, y[train], settings)
         for row, shares in zip(scores, map(sum_to_one, weights)):
             K, K_held = (combine_grams(part, shares) for part in (grams, queries))
-            row[:] = [
-                scorer(self._machine(K, y[train], C), K_held, y[held]) for C in grid
-            ]
+            machines = [self._machine(K, y[train], C) for C in grid]
+            try:
+                row[:] = [scorer(machine, K_held, y[held]) for machine in machines]
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"scoring={self.scoring!r} cannot score a support vector machine "
+                    f"on these classes: {error}"
+                ) from error
         return scores
 
     def _part(self, X, rows, columns):
