@@ -22,6 +22,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import (
     Interval,
+    InvalidParameterError,
     StrOptions,
     generate_valid_param,
     make_constraint,
@@ -53,6 +54,8 @@ def estimators():
                 yield cls
 
 
+# where scikit-learn's validate_params keeps what it was given
+CONSTRAINTS = "_skl_parameter_constraints"
 ESTIMATORS = {cls.__name__: cls for cls in estimators()}
 
 RNG = np.random.default_rng(0)
@@ -476,3 +479,103 @@ def test_every_declared_value_is_accepted(name):
             if not (what == "accepted" or refused):
                 found.append(f"{parameter}={value!r}: {what}. {text}")
     assert not found, "\n".join([name, *found])
+
+
+# ---------------------------------------------------------------- the functions
+
+
+def functions():
+    """All public functions that declare parameters."""
+    for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
+        if any(part.startswith("_") for part in info.name.split(".")):
+            continue
+        module = importlib.import_module(info.name)
+        for name in getattr(module, "__all__", []):
+            func = getattr(module, name)
+            if inspect.isfunction(func) and func.__module__ == info.name:
+                yield f"{info.name.removeprefix('okbook.')}.{name}", func
+
+
+FUNCTIONS = dict(functions())
+DECLARED = {k: f for k, f in FUNCTIONS.items() if hasattr(f, CONSTRAINTS)}
+
+
+def a_valid_value(constraints):
+    for constraint in map(make_constraint, constraints):
+        if isinstance(constraint, StrOptions | Interval):
+            value = generate_valid_param(constraint)
+            unbounded = not constraint.is_satisfied_by(value)  # an end at infinity
+            return constraint.left + 1 if unbounded else value
+        for value in (None, True, 0, [1.0], ()):
+            if constraint.is_satisfied_by(value):
+                return value
+    raise NotImplementedError(constraints)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_functions_refuse_wrong_values_by_name(name):
+    """Before they look at the data, which are None here."""
+    func = DECLARED[name]
+    declared, found = getattr(func, CONSTRAINTS), []
+    names = [k for k in inspect.signature(func).parameters if k in declared]
+    assert set(names) == set(declared)
+    signature = inspect.signature(func).parameters.values()
+    data = {
+        p.name: None
+        for p in signature
+        if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    }
+    valid = {k: a_valid_value(declared[k]) for k in names}
+    for parameter in names:
+        constraints = [make_constraint(c) for c in declared[parameter]]
+        for label, value in VALUES.items():
+            if any(c.is_satisfied_by(value) for c in constraints):
+                continue
+            try:
+                func(**{**data, **valid, parameter: value})
+            except InvalidParameterError as error:
+                if repr(parameter) in str(error):
+                    continue
+                found.append(f"{parameter} = {label}: {error}")
+            except Exception as error:
+                found.append(f"{parameter} = {label}: {type(error).__name__} {error}")
+            else:
+                found.append(f"{parameter} = {label}: accepted")
+    assert not found, "\n".join([name, *found])
+
+
+# numbers and switches that are no part of the data
+SCALARS = {
+    *("lam", "lam2", "C", "tol", "bias", "rho", "delta", "theta", "confidence"),
+    *("max_iter", "max_steps", "max_rank", "n_steps", "max_exact", "epochs"),
+    *("batch_size", "max_epochs", "n_values", "n_vectors", "n_components", "n_draws"),
+    *("n_repeats", "test_size", "stratify", "normalized", "return_norms", "balanced"),
+    *("trapezoid", "shrinkage", "ccp_alpha", "random_state", "normalize", "method"),
+}
+# functions that leave such a parameter to what they call
+CHECKED_INSIDE = {
+    ("rkhs.links.node_folds", "random_state"): "KFold",
+    ("ensembles.bagging.bootstrap_sample", "random_state"): "check_random_state",
+    ("rkhs.ridge.ridge_factor", "lam"): "check_penalty",
+    ("rkhs.ridge.operator_ridge", "lam"): "check_penalty",
+    ("mkl.pairs.certificate", "lam"): "dual_value",
+    ("mkl.pairs.duality_gap", "lam"): "dual_value",
+    ("mkl.pairs.nonnegative_quadratic", "max_steps"): "a step of solve_newton",
+    ("mkl.solvers.smoothed_hinge", "delta"): "a step of solve_newton",
+    ("mkl.solvers.smoothed_hessian", "delta"): "a step of solve_newton",
+    ("mkl.solvers.secant_search", "max_steps"): "a step of solve_newton",
+    ("mkl.solvers.next_width", "delta"): "a step of solve_newton",
+    ("mkl.solvers.next_width", "tol"): "a step of solve_newton",
+}
+
+
+def test_scalars_of_functions_are_declared():
+    lacking = []
+    for name, func in FUNCTIONS.items():
+        if name.startswith(("labs.", "tables.", "datasets", "drawing", "cli")):
+            continue
+        for parameter in SCALARS & set(inspect.signature(func).parameters):
+            declared = parameter in getattr(func, CONSTRAINTS, {})
+            if not declared and (name, parameter) not in CHECKED_INSIDE:
+                lacking.append(f"{name}({parameter})")
+    assert not lacking, "\n".join(lacking)

@@ -444,6 +444,14 @@ class TanimotoKernel(Kernel):
         return np.ones(len(A))
 
 # %% ../../nbs/00_core.ipynb #15760e3f
+@validate_params(
+    {
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "max_exact": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def is_psd(K, tol=None, max_exact=3000, n_steps=30):
     r"""Whether a symmetric matrix is positive semi-definite up to rounding.
 
@@ -775,6 +783,12 @@ class GramKernel(_IndexKernel):
         return self
 
 # %% ../../nbs/00_core.ipynb #b487e2b1
+@validate_params(
+    {
+        "normalized": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def graph_laplacian(A, normalized=False):
     r"""Laplacian of an undirected graph.
 
@@ -1258,6 +1272,13 @@ def center_gram(K):
     return K - means[:, None] - means[None, :] + means.mean()
 
 
+@validate_params(
+    {
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "return_norms": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def normalize_gram(K, *, tol=0.0, return_norms=False):
     """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
     j])``.
@@ -1300,6 +1321,13 @@ def normalize_gram(K, *, tol=0.0, return_norms=False):
     return (K_unit, norms) if return_norms else K_unit
 
 # %% ../../nbs/00_core.ipynb #bb427472
+@validate_params(
+    {
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_rank": [Interval(Integral, 1, None, closed="left"), None],
+    },
+    prefer_skip_nested_validation=True,
+)
 def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     r"""Pivoted incomplete Cholesky factorisation :math:`K \approx \Phi\Phi^\top`.
 
@@ -1376,6 +1404,12 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     )
 
 # %% ../../nbs/00_core.ipynb #a9b393ee
+@validate_params(
+    {
+        "n_vectors": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def is_factor(Phi, K, n_vectors=8):
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by products with random vectors.
 

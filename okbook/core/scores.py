@@ -24,6 +24,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_consistent_length
 
 from .kernels import center_gram, normalize_gram
@@ -96,6 +97,12 @@ def roc_auc(truth, scores, mask=None):
     return float(auc(fpr, tpr))
 
 
+@validate_params(
+    {
+        "trapezoid": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     """Area under the precision-recall curve, of labels or of the links of a graph.
 
@@ -419,6 +426,15 @@ class StratifiedOrderFold(BaseCrossValidator):
             yield (one, rest) if self.reverse else (rest, one)
 
 # %% ../../nbs/00_core_2_scores.ipynb #daf79f4e
+@validate_params(
+    {
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        "test_size": [Interval(Real, 0, 1, closed="neither")],
+        "stratify": ["boolean"],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def repeated_holdout(n_repeats=10, test_size=0.3, stratify=False, random_state=None):
     """Random splits into 70 % for training and 30 % for testing, repeated.
 
@@ -453,6 +469,15 @@ def repeated_holdout(n_repeats=10, test_size=0.3, stratify=False, random_state=N
     return kind(n_splits=n_repeats, test_size=test_size, random_state=random_state)
 
 
+@validate_params(
+    {
+        "n_nodes": [Interval(Integral, 2, None, closed="left")],
+        "rate": [Interval(Real, 0, 1, closed="neither")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def labelled_draws(n_nodes, rate, n_draws=10, random_state=None):
     """Random draws of the nodes whose label is known.
 

@@ -442,6 +442,15 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
 _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge or tol tiny
 
 
+@validate_params(
+    {
+        "n_classes": [Interval(Integral, 2, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
     r"""Support vector machines on a feature map: one for two classes, else one for
     each class against the rest.

@@ -27,7 +27,12 @@ from sklearn.utils import (
     gen_batches,
     get_tags,
 )
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_params,
+)
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ..core import Kernel, check_learner
@@ -602,6 +607,12 @@ def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
                 k += 1
 
 
+@validate_params(
+    {
+        "normalize": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def leaf_map(leaves, n_leaves, *, tree_weights=None, normalize=False):
     r"""Feature map of a forest: one indicator for each leaf of each tree.
 

@@ -9,13 +9,13 @@ __all__ = ['DEFAULT_SHRINKAGES', 'decomposable_dual', 'decomposable_loo', 'Multi
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #0e01125c
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from numba import njit
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from okbook.core import (
@@ -32,6 +32,12 @@ from okbook.core import (
 from .ridge import default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #b45e5555
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def decomposable_dual(K, A, Y, lam):
     r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
     regression with the kernel k A.
@@ -360,6 +366,12 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #283d25bb
+@validate_params(
+    {
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def shrunk_eigenvalues(t, shrinkage):
     r"""Shrink the eigenvalues of the outputs' second moment towards one.
 
@@ -390,6 +402,13 @@ def shrunk_eigenvalues(t, shrinkage):
     return shrinkage + (1.0 - shrinkage) * t / (t.max(initial=0.0) or 1.0)
 
 
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def covariance_dual(K, K_out, lam, shrinkage):
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
     own covariance.
@@ -776,6 +795,14 @@ def _margin_ascent(Q, C, tol, max_steps):
     return alpha, max_steps
 
 
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     """Solve the dual problem of maximum margin regression by coordinate ascent.
 
@@ -819,6 +846,12 @@ def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     return _margin_ascent(Q, float(C), float(tol), int(max_steps))
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #f902611f
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def margin_objectives(Q, alpha, C):
     r"""Primal and dual value of maximum margin regression; the difference certifies a
     solution.

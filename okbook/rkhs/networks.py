@@ -16,7 +16,12 @@ import scipy.linalg as sla
 from numba import njit
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_params,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import InputKernelMixin, center_gram, graph_laplacian
@@ -129,6 +134,13 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
         return self._cross_gram(X[:, self.labelled_] if self._x_is_gram() else X)
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #29dfa741
+@validate_params(
+    {
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by
     alternating projections.
@@ -401,6 +413,16 @@ def _class_penalties(C, balanced, n_links, n_others):
     return (total / max(n_links, 1), total / max(n_others, 1)) if balanced else (C, C)
 
 
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "bias": [Interval(Real, 0, None, closed="left")],
+        "balanced": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def pairwise_svm(K, A, C=1.0, bias=1.0, balanced=False, tol=1e-3, max_iter=200):
     r"""Train a support vector machine on all pairs of nodes, with the tensor product
     pairwise kernel.
@@ -677,6 +699,14 @@ def _local_svms(K, A, C, balanced, tol, max_steps):
     return coef, intercept, violation.max()
 
 
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "balanced": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def local_svms(K, A, C=1.0, balanced=False, tol=1e-3):
     """Train a support vector machine for each node, which tells its neighbours from
     the other nodes.
@@ -940,6 +970,13 @@ class _DistanceLinks(_BilinearLinks):
         return self._points(self._labelled_cross_gram(X))
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #6b90e4d2
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam2": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def canonical_directions(s, Q, K_out, lam, lam2):
     r"""Functions of the inputs that correlate with functions in another feature space.
 
@@ -1097,6 +1134,12 @@ class KernelCCALinks(_DistanceLinks):
         return coef
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #1fa5c37d
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def short_link_directions(s, Q, A, lam):
     r"""Functions of the inputs that change little along the links of a network.
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from okbook.core import (
@@ -584,6 +584,12 @@ def ridge_path(K, K_cross, lams):
         yield (projected / (spectrum + lam)) @ Q.T
 
 # %% ../../nbs/02_rkhs.ipynb #8a2d3432
+@validate_params(
+    {
+        "n_values": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def default_lam_grid(K, n_values=50):
     """Ridges to try where none are given: nine decades, in the units of the kernel.
 
@@ -816,6 +822,14 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs.ipynb #5bd33781
+@validate_params(
+    {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "center": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component
     analysis.
@@ -857,6 +871,12 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     return U[:, :keep], eigenvalues[:keep]
 
 # %% ../../nbs/02_rkhs.ipynb #336e295f
+@validate_params(
+    {
+        "center": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def project_weights(W, directions=None, center=False):
     r"""Project weights on principal directions of the outputs.
 
