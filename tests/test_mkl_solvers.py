@@ -374,7 +374,7 @@ def test_path_is_as_good_as_single_solves(name):
     for lams, message in {
         (0.1, -1.0): "lam == -1.0, must be > 0",
         (0.1, np.nan): "lam contains NaN or infinity",
-        (np.inf,): "Input lam contains infinity",
+        (np.inf,): "lam contains NaN or infinity",
     }.items():
         with pytest.raises(ValueError, match=message):
             mkl_path(problem, term, lams)
