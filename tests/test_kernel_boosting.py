@@ -356,7 +356,7 @@ def test_memory_is_that_of_the_trees():
 @pytest.mark.parametrize(
     "params, message",
     [
-        ({"learning_rate": 0.0}, r"'learning_rate' .* \(0.0, inf\).* Got 0.0"),
+        ({"learning_rate": 0.0}, r"'learning_rate' .* \(0.0, 2.0\].* Got 0.0"),
         ({"learning_rate": "fast"}, "'learning_rate' .* Got 'fast'"),
         ({"learning_rate": np.inf}, "'learning_rate' .* Got inf"),
         ({"learning_rate": np.nan}, "'learning_rate' .* Got nan"),

@@ -373,8 +373,8 @@ def test_path_is_as_good_as_single_solves(name):
     assert mkl_path(problem, term, []) == []
     for lams, message in {
         (0.1, -1.0): "lam == -1.0, must be > 0",
-        (0.1, np.nan): "Input lam contains NaN",
-        (np.inf,): "Input lam contains infinity",
+        (0.1, np.nan): "lam contains NaN or infinity",
+        (np.inf,): "lam contains NaN or infinity",
     }.items():
         with pytest.raises(ValueError, match=message):
             mkl_path(problem, term, lams)

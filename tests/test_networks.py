@@ -400,7 +400,7 @@ def test_scikit_learns_checks(estimator, check):
     "model, message",
     [
         (EMKernelCompletion(beta=-1.0), r"'beta' .* float in the range \[0.0, inf\)"),
-        (EMKernelCompletion(floor=0.0), r"'floor' .* float in the range \(0.0, inf\)"),
+        (EMKernelCompletion(floor=0.0), r"'floor' .* float in the range \[1e-100, "),
         (EMKernelCompletion(tol=np.nan), "'tol' .* Got nan"),
         (EMKernelCompletion(max_iter=0), "'max_iter' .* Got 0"),
         (

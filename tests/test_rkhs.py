@@ -19,14 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook.core import GramKernel, diffusion_gram
+from okbook.core import GramKernel, check_grid, diffusion_gram
 from okbook.rkhs import (
     KernelDependencyEstimation,
     OutputKernelRidge,
     OutputKernelRidgeCV,
     RKHSFunction,
     block_gram,
-    check_grid,
     default_lam_grid,
     gram_eigh,
     leave_one_out_losses,

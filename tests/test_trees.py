@@ -814,7 +814,7 @@ def test_candidates_and_kernels_of_a_wrong_kind(cls):
     model = few(cls, "rbf").fit(X0, Y0)
     with pytest.raises(TypeError, match="sequence of outputs.*int"):
         model.predict(X0, candidates=3)
-    with pytest.raises(ValueError, match=r"as many columns.*\(10, 3\) and \(10, 2\)"):
+    with pytest.raises(ValueError, match=r"as many columns.*\(1, 3\) and \(1, 2\)"):
         model.predict(X0, candidates=Y0[:, :2])
     with pytest.raises(ValueError, match=r"\(10, 10\).*\(3, 3\)"):
         few(cls, lambda A, B: np.eye(3)).fit(X0, Y0)

@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKernel', 'TanimotoKernel', 'is_psd', 'check_gram',
-           'check_psd', 'GramKernel', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel', 'PairwiseKernel',
-           'FunctionKernel', 'check_kernel', 'squared_distances', 'center_gram', 'normalize_gram', 'pivoted_cholesky',
-           'is_factor']
+           'check_psd', 'GramKernel', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel', 'check_kernel_params',
+           'PairwiseKernel', 'FunctionKernel', 'check_kernel', 'squared_distances', 'center_gram', 'normalize_gram',
+           'pivoted_cholesky', 'is_factor']
 
 # %% ../../nbs/00_core.ipynb #8ed44b3b
+from inspect import Parameter, isclass, signature
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,7 +18,12 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params,
+)
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -290,7 +296,14 @@ class PolynomialKernel(Kernel):
 
     def _power(self, products, n_columns):
         gamma = 1.0 / n_columns if self.gamma is None else self.gamma
-        return (gamma * products + self.coef0) ** self.degree
+        with np.errstate(over="ignore"):
+            powers = (gamma * products + self.coef0) ** self.degree
+        if np.isinf(powers).any():
+            raise ValueError(
+                f"The polynomial kernel overflows with degree={self.degree}, "
+                f"gamma={gamma:.3g} and coef0={self.coef0:.3g}."
+            )
+        return powers
 
     def _gram(self, A, B):
         return self._power(A @ B.T, A.shape[1])
@@ -321,7 +334,7 @@ class RBFKernel(Kernel):
     Parameters
     ----------
     sigma : float, optional
-        The width, in the units of the outputs.
+        The width, in the units of the outputs, from 1e-150 to 1e150.
     gamma : float, optional
         The rate, :math:`\gamma = 1 / (2\sigma^2)`. Give one of the two; with neither,
         gamma is one over the number of columns, as in scikit-learn.
@@ -340,7 +353,7 @@ class RBFKernel(Kernel):
 
     always_psd = True
     _parameter_constraints = {
-        "sigma": [Interval(Real, 0, None, closed="neither"), None],
+        "sigma": [Interval(Real, 1e-150, 1e150, closed="both"), None],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -471,6 +484,14 @@ class TanimotoKernel(Kernel):
         return np.ones(len(A))
 
 # %% ../../nbs/00_core.ipynb #15760e3f
+@validate_params(
+    {
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "max_exact": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="n n")
 def is_psd(K, tol=None, max_exact=3000, n_steps=30):
     r"""Whether a symmetric matrix is positive semi-definite up to rounding.
@@ -809,6 +830,8 @@ class GramKernel(_IndexKernel):
            [3.]])
     """
 
+    _parameter_constraints = {"K": ["array-like", "sparse matrix"]}
+
     def __init__(self, K):
         self.K = K
 
@@ -816,10 +839,17 @@ class GramKernel(_IndexKernel):
         return GramKernel(self.K)
 
     def fit(self, Y=None):
+        self._check_params()
         self.K_ = check_gram(self.K)
         return self
 
 # %% ../../nbs/00_core.ipynb #b487e2b1
+@validate_params(
+    {
+        "normalized": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def graph_laplacian(A, normalized=False):
     r"""Laplacian of an undirected graph.
 
@@ -890,7 +920,8 @@ def diffusion_gram(A, beta=1.0):
     Raises
     ------
     ValueError
-        If ``beta`` is negative or ``A`` is not the adjacency of an undirected graph.
+        If ``beta`` is negative, or so large that the rounding of the eigenvalues would
+        decide, or ``A`` is not the adjacency of an undirected graph.
 
     Notes
     -----
@@ -904,6 +935,11 @@ def diffusion_gram(A, beta=1.0):
            [0.316, 0.684]])
     """
     theta, U = np.linalg.eigh(graph_laplacian(A))
+    if beta > 1e10 / max(theta.max(initial=0.0), 1e-290):
+        raise ValueError(
+            f"beta={beta:.3g} is too large for this graph: beyond "
+            f"{1e10 / theta.max():.3g} the rounding of its eigenvalues decides."
+        )
     half = U * np.exp(-0.5 * beta * theta)
     return half @ half.T
 
@@ -940,7 +976,10 @@ class DiffusionKernel(_IndexKernel):
     array([[0.684, 0.316]])
     """
 
-    _parameter_constraints = {"beta": [Interval(Real, 0, None, closed="left")]}
+    _parameter_constraints = {
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "adjacency": ["array-like", "sparse matrix", None],
+    }
 
     def __init__(self, beta=1.0, adjacency=None):
         self.beta = beta
@@ -950,6 +989,7 @@ class DiffusionKernel(_IndexKernel):
         return DiffusionKernel(self.beta, self.adjacency)
 
     def fit(self, Y=None):
+        self._check_params()
         graph = Y if self.adjacency is None else self.adjacency
         if graph is None:
             raise ValueError(
@@ -958,6 +998,72 @@ class DiffusionKernel(_IndexKernel):
             )
         self.K_ = diffusion_gram(graph, self.beta)
         return self
+
+# %% ../../nbs/00_core.ipynb #c1e5a0b1
+def check_kernel_params(params, func, kernel, name="kernel_params", n_data=0):
+    """Refuse parameters that a kernel does not have.
+
+    Parameters
+    ----------
+    params : dict
+        The values of parameters, by name.
+    func : callable
+        What takes them as keywords: the class of the kernel, or a function.
+    kernel : str
+        What to call the kernel in an error.
+    name : str, default="kernel_params"
+        What to call the dictionary in an error.
+    n_data : int, default=0
+        How many of the first arguments of ``func`` are data.
+
+    Raises
+    ------
+    ValueError
+        If ``func`` has no parameter of some name. The message lists those that it has.
+
+    Notes
+    -----
+    Derived in :ref:`ch-core`.
+
+    Examples
+    --------
+    >>> from okbook.core import RBFKernel, check_kernel_params
+    >>> check_kernel_params({"sgma": 1.0}, RBFKernel, "'rbf'")
+    Traceback (most recent call last):
+    ...
+    ValueError: kernel_params has the key 'sgma', which is no parameter of the kernel
+    'rbf': it has gamma, sigma.
+    """
+    try:
+        arguments = list(signature(func).parameters.values())[n_data:]
+    except ValueError:  # a function that does not say what it takes
+        return
+    anything = any(a.kind is a.VAR_KEYWORD for a in arguments)
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    known = sorted(a.name for a in arguments if a.kind in named)
+    for key in params:
+        if not isinstance(key, str) or not (anything or key in known):
+            raise ValueError(
+                f"{name} has the key {key!r}, which is no parameter of the kernel "
+                f"{kernel}: it has {', '.join(known) or 'none'}."
+            )
+
+
+def _check_function(func, params, name, params_name):
+    """Refuse a function that cannot be called with two sets of outputs."""
+    if isclass(func):
+        raise ValueError(f"{name} must be a kernel: got the class {func.__name__}.")
+    title = getattr(func, "__name__", repr(func))
+    check_kernel_params(params, func, title, params_name, n_data=2)
+    try:
+        signature(func).bind(None, None, **params)
+    except TypeError as error:
+        raise ValueError(
+            f"{name} must be a function f(Y1, Y2) of two sets of outputs: {title} "
+            f"cannot be called like this, {error}."
+        ) from error
+    except ValueError:  # a function that does not say what it takes
+        return
 
 # %% ../../nbs/00_core.ipynb #de3d2202
 class PairwiseKernel(Kernel):
@@ -969,6 +1075,12 @@ class PairwiseKernel(Kernel):
         A key of ``sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS``.
     kernel_params : dict, optional
         Parameters of the function.
+
+    Raises
+    ------
+    ValueError
+        In ``fit``, if the function has no parameter of such a name, or not of such a
+        value.
 
     Notes
     -----
@@ -992,6 +1104,17 @@ class PairwiseKernel(Kernel):
         self.metric = metric
         self.kernel_params = kernel_params
 
+    def fit(self, Y=None):
+        self._check_params()
+        func, params = PAIRWISE_KERNEL_FUNCTIONS[self.metric], self.kernel_params or {}
+        check_kernel_params(params, func, repr(self.metric), n_data=2)
+        declared = {key: func._skl_parameter_constraints[key] for key in params}
+        for key, value in params.items():  # scikit-learn lets nan stand for None
+            if isinstance(value, Real) and not np.isfinite(value):
+                raise ValueError(f"{key} must be a finite number: got {value}.")
+        validate_parameter_constraints(declared, params, f"the kernel {self.metric!r}")
+        return self
+
     def _gram(self, A, B):
         return pairwise_kernels(A, B, metric=self.metric, **(self.kernel_params or {}))
 
@@ -1010,7 +1133,8 @@ class FunctionKernel(Kernel):
     Raises
     ------
     ValueError
-        If the function returns another shape, NaN, infinity or complex numbers.
+        If the function cannot be called like this, or returns another shape, NaN,
+        infinity or complex numbers.
     TypeError
         If the outputs are no sequence.
 
@@ -1033,6 +1157,11 @@ class FunctionKernel(Kernel):
     def __init__(self, func, kernel_params=None):
         self.func = func
         self.kernel_params = kernel_params
+
+    def fit(self, Y=None):
+        self._check_params()
+        _check_function(self.func, self.kernel_params or {}, "func", "kernel_params")
+        return self
 
     def check(self, Y, name="y"):
         sequence = (
@@ -1076,7 +1205,7 @@ _KERNELS = {
 }
 
 
-def check_kernel(output_kernel, kernel_params=None):
+def check_kernel(output_kernel, kernel_params=None, *, name="output_kernel"):
     """Make a kernel of a name, a callable or a kernel.
 
     Parameters
@@ -1087,6 +1216,8 @@ def check_kernel(output_kernel, kernel_params=None):
         of which a clone is returned.
     kernel_params : dict, optional
         Parameters of the kernel; none with a kernel, which has its own.
+    name : str, default="output_kernel"
+        What to call the kernel in an error; its parameters are ``name + "_params"``.
 
     Returns
     -------
@@ -1096,7 +1227,9 @@ def check_kernel(output_kernel, kernel_params=None):
     Raises
     ------
     ValueError
-        If the name is unknown, or parameters are given with a kernel object.
+        If the name is unknown, if the kernel has no parameter of a name that is given,
+        if parameters are given with a kernel object, or for a class or a function that
+        cannot be called with two sets of outputs.
 
     Notes
     -----
@@ -1118,17 +1251,22 @@ def check_kernel(output_kernel, kernel_params=None):
             )
         return clone(output_kernel)
     if callable(output_kernel):
+        _check_function(output_kernel, params, name, f"{name}_params")
         return FunctionKernel(output_kernel, params or None)
     if isinstance(output_kernel, str) and output_kernel in _KERNELS:
-        return _KERNELS[output_kernel](**params)
+        cls = _KERNELS[output_kernel]
+        check_kernel_params(params, cls, repr(output_kernel), f"{name}_params")
+        return cls(**params)
     if isinstance(output_kernel, str) and output_kernel in PAIRWISE_KERNEL_FUNCTIONS:
+        func = PAIRWISE_KERNEL_FUNCTIONS[output_kernel]
+        check_kernel_params(params, func, repr(output_kernel), f"{name}_params", 2)
         return PairwiseKernel(output_kernel, params or None)
-    names = ", ".join(
-        sorted({*_KERNELS, *PAIRWISE_KERNEL_FUNCTIONS, "precomputed", "diffusion"})
-    )
+    given = {"output_kernel": {"precomputed", "diffusion"}}
+    given = given.get(name, {"precomputed"} if name == "input_kernel" else set())
+    names = ", ".join(sorted({*_KERNELS, *PAIRWISE_KERNEL_FUNCTIONS, *given}))
     raise ValueError(
         f"Unknown kernel {output_kernel!r}: expected a kernel, a callable f(Y1, "
-        f"Y2), or one of {names}."
+        f"Y2), or one of {names} for {name}."
     )
 
 # %% ../../nbs/00_core.ipynb #fc1f5c4b
@@ -1204,6 +1342,13 @@ def center_gram(K):
     return K - means[:, None] - means[None, :] + means.mean()
 
 
+@validate_params(
+    {
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "return_norms": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(_finite=False, K="n n")
 def normalize_gram(K, *, tol=0.0, return_norms=False):
     """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
@@ -1247,6 +1392,13 @@ def normalize_gram(K, *, tol=0.0, return_norms=False):
     return (K_unit, norms) if return_norms else K_unit
 
 # %% ../../nbs/00_core.ipynb #bb427472
+@validate_params(
+    {
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_rank": [Interval(Integral, 1, None, closed="left"), None],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="n n; callable", diag="n")
 def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     r"""Pivoted incomplete Cholesky factorisation :math:`K \approx \Phi\Phi^\top`.
@@ -1324,6 +1476,12 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     )
 
 # %% ../../nbs/00_core.ipynb #a9b393ee
+@validate_params(
+    {
+        "n_vectors": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(Phi="n d", K="n n")
 def is_factor(Phi, K, n_vectors=8):
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by products with random vectors.

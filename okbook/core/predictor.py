@@ -37,6 +37,7 @@ from okbook.core.kernels import (
     LinearKernel,
     check_gram,
     check_kernel,
+    check_kernel_params,
     check_psd,
     diffusion_gram,
 )
@@ -600,6 +601,9 @@ class _TrainingGram:
         ):
             self.given = diffusion_gram(y, output_kernel.beta)
         elif isinstance(output_kernel, str) and output_kernel == "diffusion":
+            check_kernel_params(
+                params, diffusion_gram, "'diffusion'", "output_kernel_params", n_data=1
+            )
             self.given = diffusion_gram(y, **params)
         elif isinstance(output_kernel, str) and output_kernel == "precomputed":
             if params:
@@ -683,6 +687,9 @@ def is_dirac(estimator):
     )
 
 # %% ../../nbs/00_core_1_predictor.ipynb #793f1c6b
+_CANDIDATES = "candidates must be 'support', 'train' or a sequence of outputs: "
+
+
 class OutputKernelMixin:
     r"""The shared predictor :math:`\hat\phi(x) = \sum_i w_i(x) \phi(y_i)`: everything
     that follows from the weights.
@@ -798,6 +805,8 @@ class OutputKernelMixin:
         elif isinstance(self.outputs_, np.ndarray) and self.outputs_.dtype.kind == "f":
             self.n_outputs_ = 1 if self.outputs_.ndim == 1 else self.outputs_.shape[1]
         gram.check_size()
+        if not isinstance(self.candidates, str):
+            self._check_candidates(self.candidates)
         if check_psd:
             gram.check_psd()
 
@@ -875,27 +884,39 @@ class OutputKernelMixin:
 
     def _decode(self, W, candidates):
         """Indices of the nearest candidates, and the candidates."""
-        what = "candidates must be 'support', 'train' or a sequence of outputs: "
         if isinstance(candidates, str):
             if candidates not in ("support", "train"):
-                raise ValueError(what + f"got {candidates!r}.")
+                raise ValueError(_CANDIDATES + f"got {candidates!r}.")
             K, support = self.gram_, candidates == "support"
             return decode_weights(W, K, K.diagonal(), support=support), self.outputs_
-        if not hasattr(candidates, "__len__") or not hasattr(candidates, "__getitem__"):
-            raise TypeError(what + f"got {type(candidates).__name__}.")
-        if len(candidates) == 0:
-            raise ValueError(what + "got an empty one.")
+        candidates = self._check_candidates(candidates)
         kernel, outputs = self._kernel_and_outputs()
-        candidates = kernel.check(candidates, name="candidates")
         K, diag = kernel.gram(outputs, candidates), kernel.diag(candidates)
         return decode_weights(W, K, diag), candidates
+
+    def _check_candidates(self, candidates):
+        """A sequence of outputs that the kernel can compare with those of training."""
+        if not hasattr(candidates, "__len__") or not hasattr(candidates, "__getitem__"):
+            raise TypeError(_CANDIDATES + f"got {type(candidates).__name__}.")
+        if len(candidates) == 0:
+            raise ValueError(_CANDIDATES + "got an empty one.")
+        kernel, outputs = self._kernel_and_outputs()
+        try:
+            with np.errstate(invalid="ignore"):  # is 1e308 an integer?
+                candidates = kernel.check(candidates, name="candidates")
+            kernel.gram(outputs[:1], candidates[:1])
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"candidates must be outputs like those of fit: {error}"
+            ) from error
+        return candidates
 
     def _kernel_and_outputs(self, by_index=False):
         """The kernel and the outputs; of a Gram matrix alone, or on demand, the
         kernel over its indices."""
         if self.kernel_ is not None and not by_index:
             return self.kernel_, self.outputs_
-        kernel = GramKernel(self.gram_)
+        kernel = GramKernel(self._training_gram.value())
         kernel.K_ = kernel.K  # checked when it was given
         return kernel, np.arange(len(kernel.K))
 
@@ -1207,7 +1228,7 @@ class InputKernelMixin:
         self.input_kernel_ = self.X_ = None
         if not self._x_is_gram():
             kernel = "linear" if self.input_kernel is None else self.input_kernel
-            kernel = check_kernel(kernel, self.input_kernel_params)
+            kernel = check_kernel(kernel, self.input_kernel_params, name="input_kernel")
             self.input_kernel_, self.X_ = kernel.fit(X), X
         elif self.input_kernel_params:
             raise ValueError(

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['roc_auc', 'pr_auc', 'vertical_roc', 'mean_mcc', 'alignment', 'centered_alignment', 'alignment_matrix',
-           'StratifiedOrderFold', 'repeated_holdout', 'labelled_draws']
+           'StratifiedOrderFold', 'repeated_holdout', 'labelled_draws', 'check_grid', 'check_folds', 'check_learner']
 
 # %% ../../nbs/00_core_2_scores.ipynb #a1ac5acf
-from numbers import Integral
+from inspect import isclass
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.metrics import (
@@ -20,8 +21,10 @@ from sklearn.model_selection import (
     BaseCrossValidator,
     ShuffleSplit,
     StratifiedShuffleSplit,
+    check_cv,
 )
 from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_consistent_length
 
 from .checks import is_finite, validate_arrays
@@ -96,6 +99,12 @@ def roc_auc(truth, scores, mask=None):
     return float(auc(fpr, tpr))
 
 
+@validate_params(
+    {
+        "trapezoid": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
 def pr_auc(truth, scores, mask=None, *, trapezoid=False):
     """Area under the precision-recall curve, of labels or of the links of a graph.
@@ -432,6 +441,15 @@ class StratifiedOrderFold(BaseCrossValidator):
             yield (one, rest) if self.reverse else (rest, one)
 
 # %% ../../nbs/00_core_2_scores.ipynb #daf79f4e
+@validate_params(
+    {
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        "test_size": [Interval(Real, 0, 1, closed="neither")],
+        "stratify": ["boolean"],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def repeated_holdout(n_repeats=10, test_size=0.3, stratify=False, random_state=None):
     """Random splits into 70 % for training and 30 % for testing, repeated.
 
@@ -466,6 +484,15 @@ def repeated_holdout(n_repeats=10, test_size=0.3, stratify=False, random_state=N
     return kind(n_splits=n_repeats, test_size=test_size, random_state=random_state)
 
 
+@validate_params(
+    {
+        "n_nodes": [Interval(Integral, 2, None, closed="left")],
+        "rate": [Interval(Real, 0, 1, closed="neither")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def labelled_draws(n_nodes, rate, n_draws=10, random_state=None):
     """Random draws of the nodes whose label is known.
 
@@ -512,3 +539,162 @@ def labelled_draws(n_nodes, rate, n_draws=10, random_state=None):
     return [
         (np.sort(order[:n_labelled]), np.sort(order[n_labelled:])) for order in orders
     ]
+
+# %% ../../nbs/00_core_2_scores.ipynb #c1e5a0b3
+def check_grid(
+    values, name, *, min_val=0.0, max_val=None, include_boundaries="neither"
+):
+    """Check the values of a parameter that are to be tried.
+
+    Parameters
+    ----------
+    values : array-like of shape (m,)
+        The values.
+    name : str
+        Name of the grid, for the messages.
+    min_val : float, default=0.0
+        Lower bound.
+    max_val : float, optional
+        Upper bound; by default there is none, but infinity is refused.
+    include_boundaries : {"left", "right", "both", "neither"}, default="neither"
+        Which of the bounds is itself allowed.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The values.
+
+    Raises
+    ------
+    ValueError
+        If the grid is empty or no sequence of numbers, or a value is out of bounds, NaN
+        or infinite, or so large or small that its square is not a number.
+
+    Notes
+    -----
+    Derived in :ref:`ch-core-scores`.
+
+    Examples
+    --------
+    >>> from okbook.core import check_grid
+    >>> check_grid([1, 10], "lam_grid")
+    array([ 1., 10.])
+    """
+    try:
+        grid = np.asarray(values) if not np.ma.is_masked(values) else np.empty(0)
+    except ValueError:  # rows of several lengths
+        grid = np.empty(0)
+    if grid.ndim != 1 or not grid.size or grid.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be a sequence of numbers: got {values!r}.")
+    if not np.isfinite(grid).all():
+        raise ValueError(f"{name} contains NaN or infinity: got {values!r}.")
+    bounds = dict(
+        min_val=min_val, max_val=max_val, include_boundaries=include_boundaries
+    )
+    for value in grid.tolist():
+        check_scalar(value, name, Real, **bounds)
+    low = include_boundaries not in ("left", "both") and (np.abs(grid) < 1e-100).any()
+    if low or (np.abs(grid) > 1e100).any():
+        raise ValueError(
+            f"{name} must hold numbers whose squares are numbers, from 1e-100 to "
+            f"1e100: got {values!r}."
+        )
+    return grid.astype(np.float64)
+
+
+def check_folds(cv, y, *, classifier=False):
+    """Make the splits of a cross-validation, and check them.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable of (train, test), or None
+        Number of folds, five by default; an object with ``split``; or the splits, two
+        vectors of positions or two masks each.
+    y : array-like of shape (n,)
+        What folds are stratified by, if the estimator is a classifier.
+    classifier : bool, default=False
+        Whether to stratify.
+
+    Returns
+    -------
+    list of (ndarray of int, ndarray of int)
+        The positions to train on and to test on.
+
+    Raises
+    ------
+    ValueError
+        If there is no split, or one is no pair of vectors of positions from 0 to n - 1,
+        neither of them empty; if there are more folds than examples.
+
+    Notes
+    -----
+    Derived in :ref:`ch-core-scores`.
+
+    Examples
+    --------
+    >>> from okbook.core import check_folds
+    >>> [(train.tolist(), test.tolist()) for train, test in check_folds(2, [1, 2, 3])]
+    [([2], [0, 1]), ([0, 1], [2])]
+    """
+    n = len(y)
+    try:
+        splits = check_cv(cv, y, classifier=classifier).split(np.zeros(n), y)
+        checked = [
+            (_positions(train, n), _positions(test, n)) for train, test in splits
+        ]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv must be a number of folds, a splitter, or pairs (train, test) of "
+            f"positions: {error}"
+        ) from error
+    if not checked:
+        raise ValueError("cv must hold one split (train, test) at least: got none.")
+    return checked
+
+
+def _positions(part, n):
+    """One part of a split, as a vector of positions."""
+    part = np.asarray(part)
+    if part.dtype.kind == "b" and part.shape == (n,):
+        part = np.flatnonzero(part)
+    whole = part.ndim == 1 and part.size and part.dtype.kind in "iu"
+    if not whole or part.min() < 0 or part.max() >= n:
+        raise ValueError(f"a part of a split of {n} examples is {part!r}.")
+    return part
+
+
+def check_learner(estimator, name, *methods):
+    """Refuse what is no estimator, or one without some methods.
+
+    Parameters
+    ----------
+    estimator : object
+        What was given.
+    name : str
+        Name of the parameter, for the message.
+    *methods : str
+        Methods that are needed.
+
+    Raises
+    ------
+    TypeError
+        If it is a class, has no parameters that could be copied, or lacks a method.
+
+    Notes
+    -----
+    Derived in :ref:`ch-core-scores`.
+
+    Examples
+    --------
+    >>> from okbook.core import OutputKernelKNN, check_learner
+    >>> check_learner(OutputKernelKNN(), "estimator", "fit", "predict")
+    """
+    needed = ("get_params", "set_params", "__sklearn_tags__", *methods)
+    lacking = [method for method in needed if not hasattr(estimator, method)]
+    if isclass(estimator) or lacking:
+        title = estimator.__name__ if isclass(estimator) else type(estimator).__name__
+        why = "the class itself" if isclass(estimator) else f"without {lacking[0]}"
+        raise TypeError(
+            f"{name} must be an estimator, an object with the methods get_params, "
+            f"{', '.join(methods)}: got {title}, {why}."
+        )

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from okbook.core import (
     NEARLY,
     check_array,
+    check_learner,
     first_largest,
     validate_arrays,
     validate_data,
@@ -800,6 +801,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
             first hypothesis is no better than chance; if a parameter has a wrong value.
         """
         self._validate_params()
+        check_learner(self._weak_learner(), "estimator", "fit", "predict")
         X, y, weight = check_examples(
             self, X, y, sample_weight, **self._input_options()
         )

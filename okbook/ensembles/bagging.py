@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from ..core import check_array, validate_arrays, validate_data
+from ..core import check_array, check_learner, validate_arrays, validate_data
 from okbook.ensembles.tree import (
     MAX_SEED,
     RandomizedTreeClassifier,
@@ -498,6 +498,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
             none; if ``oob_score`` is asked for without ``bootstrap``.
         """
         self._validate_params()
+        check_learner(self._learner(), "estimator", "fit", "predict")
         X, y, weight = check_examples(
             self, X, y, sample_weight, **self._input_options()
         )
@@ -505,7 +506,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
         self._check_bootstrap(sample_weight)
         rng, n_classes = check_random_state(self.random_state), len(self.classes_)
         self._sampling_seed = rng.randint(MAX_SEED)
-        seeds = rng.randint(MAX_SEED, size=self.n_estimators)
+        seeds = rng.randint(MAX_SEED, size=int(self.n_estimators))
         self._weight, self._n = None if sample_weight is None else weight, len(X)
         learner = self._learner()
         inputs = prepare_inputs(learner, X)

@@ -311,7 +311,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
 
     _parameter_constraints = TREE_CONSTRAINTS | {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0.0, 2.0, closed="right")],
         "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
@@ -427,7 +427,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         root = np.zeros(len(X), np.int32)
         grower.outputs = shrink_residuals(outputs, root, self._prior, 1.0, 1)
         losses = [_mean_losses(grower.outputs, used, held)]
-        recent = np.full(self.n_iter_no_change or 1, np.inf)
+        recent = np.full(int(self.n_iter_no_change or 1), np.inf)
         silent, name = not self.verbose, type(self).__name__
         for m in tqdm(range(self.n_estimators), name, unit="tree", disable=silent):
             if losses[-1][0] <= negligible:

@@ -146,6 +146,10 @@ def margins(ensemble, X, y):
     return vote_margins(H, codes, getattr(ensemble, "estimator_weights_", None))
 
 # %% ../../nbs/05_ensembles_2_margins.ipynb #c16cb6bc
+@validate_params(
+    {"theta": ["array-like", Interval(Real, None, None, closed="neither")]},
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(weights="t", normalizers="t", theta="any; number")
 def boosting_margin_bound(weights, normalizers, theta=0.0):
     r"""Bound on the share of training examples whose margin in AdaBoost is at most

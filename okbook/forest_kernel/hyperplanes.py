@@ -38,7 +38,9 @@ from sklearn.utils.validation import check_is_fitted
 from okbook.core import (
     NEARLY,
     check_array,
+    check_grid,
     check_labels,
+    check_learner,
     first_largest,
     validate_arrays,
     validate_data,
@@ -555,6 +557,18 @@ def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
     return Bunch(**found, n_epochs=epoch + n_newton, n_newton=n_newton)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #23531337
+_MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge or tol tiny
+
+
+@validate_params(
+    {
+        "n_classes": [Interval(Integral, 2, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n")
 def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
     r"""Support vector machines on a feature map: one for two classes, else one for
@@ -612,7 +626,8 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
             found = linear_svm(Phi, signs, C, tol=tol, random_state=random_state)
             dual_coef[row], intercept[row] = signs * found.alpha, found.intercept
         else:
-            machine = SVC(C=C, kernel="precomputed", tol=tol, cache_size=500)
+            options = {"tol": tol, "cache_size": 500, "max_iter": _MAX_STEPS}
+            machine = SVC(C=C, kernel="precomputed", **options)
             machine.fit(K, signs)
             dual_coef[row, machine.support_] = machine.dual_coef_[0]
             intercept[row] = machine.intercept_[0]
@@ -627,14 +642,6 @@ def _predicted_codes(scores):
         if scores.shape[1] == 1
         else first_largest(scores, scale=1.0)
     )
-
-# %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #0712e440
-def _check_positive(C):
-    """One value of C or several, as a vector of finite, positive numbers."""
-    grid = check_array(np.atleast_1d(C), ensure_2d=False, dtype=float, input_name="C")
-    if not (grid > 0).all():
-        raise ValueError(f"C must be positive: got {C}.")
-    return grid
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #990b6517
 class ForestKernelSVC(ClassifierMixin, BaseEstimator):
@@ -763,6 +770,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
             If the solver is "gram" and there is no room for the Gram matrix.
         """
         self._validate_params()
+        if self.kernel is not None:
+            check_learner(self.kernel, "kernel", "fit", "gram", "transform")
         validate_data(self, X, skip_check_array=True)
         X, y = check_rows(X), check_labels(y, type(self).__name__)
         check_consistent_length(X, y)
@@ -772,7 +781,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
                 f"ForestKernelSVC needs two classes or more: y holds one class, "
                 f"{self.classes_[0]!r}."
             )
-        grid = np.sort(_check_positive(self.C))
+        grid = [self.C] if isinstance(self.C, Real) else self.C
+        grid = np.sort(check_grid(grid, "C"))
         self.kernel_ = self._new_kernel().fit(X, y)
         self.C_ = grid[0]
         if len(grid) > 1:

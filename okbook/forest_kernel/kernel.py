@@ -21,10 +21,21 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree._tree import Tree
 from sklearn.utils import _safe_indexing, column_or_1d, gen_batches, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_params,
+)
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..core import Kernel, check_array, validate_arrays, validate_data
+from okbook.core import (
+    Kernel,
+    check_array,
+    check_learner,
+    validate_arrays,
+    validate_data,
+)
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
 @validate_arrays(y="n; labels")
@@ -76,7 +87,7 @@ def target_alignment(K, y):
     -------
     float
         The cosine between K and the matrix of +1 for two examples of one class, -1
-        otherwise: from 0 to 1.
+        otherwise: from 0 to 1; 0 for a kernel that is zero.
 
     Raises
     ------
@@ -101,12 +112,11 @@ def target_alignment(K, y):
             f"got shape {K.shape}."
         )
     size = np.linalg.norm(K)
-    if not 0 < size < np.inf:
+    if not np.isfinite(size):
         raise ValueError(
-            f"A Gram matrix of norm {size} has no alignment: it must be finite, and "
-            f"not zero."
+            f"A Gram matrix of norm {size} has no alignment: it must be finite."
         )
-    return signs @ (K @ signs) / (len(signs) * size)
+    return signs @ (K @ signs) / (len(signs) * size) if size else np.float64(0.0)
 
 # %% ../../nbs/03_forest_kernel.ipynb #8f149638
 def forest_trees(forest):
@@ -617,6 +627,12 @@ def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
                 k += 1
 
 
+@validate_params(
+    {
+        "normalize": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(leaves="t n; integers", n_leaves="t; integers", tree_weights="t")
 def leaf_map(leaves, n_leaves, *, tree_weights=None, normalize=False):
     r"""Feature map of a forest: one indicator for each leaf of each tree.
@@ -834,11 +850,11 @@ def _in_bag(forest, n):
 
 def _check_tree_weights(tree_weights, n_trees):
     """A weight for each tree."""
-    weights = (
-        np.ones(n_trees)
-        if tree_weights is None
-        else np.asarray(tree_weights, dtype=float)
-    )
+    try:
+        weights = np.ones(n_trees) if tree_weights is None else tree_weights
+        weights = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"tree_weights must hold numbers: {error}") from error
     fits = weights.shape == (n_trees,) and np.isfinite(weights).all()
     if not fits or (weights < 0).any() or not weights.any():
         raise ValueError(
@@ -987,6 +1003,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             for each tree.
         """
         self._validate_params()
+        if self.forest is not None:
+            check_learner(self.forest, "forest", "fit")
         labels = {} if y is None else {"y": y}
         validate_data(self, X, skip_check_array=True, **labels)
         X = check_rows(X)

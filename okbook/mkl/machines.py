@@ -15,7 +15,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
 from sklearn.svm import SVC
 from sklearn.utils import (
     _safe_indexing,
@@ -30,6 +29,7 @@ from okbook.core import (
     LinearKernel,
     RBFKernel,
     check_array,
+    check_folds,
     check_gram,
     check_kernel,
     check_labels,
@@ -98,12 +98,17 @@ def _default_kernels(X):
 
 def _columns(X, columns):
     """The columns of the inputs that a kernel looks at."""
+    if columns is None:
+        return X
     try:
-        return X if columns is None else _safe_indexing(X, columns, axis=1)
-    except IndexError as error:
+        seen = _safe_indexing(X, columns, axis=1)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
-            f"A kernel looks at the columns {columns}: X has the shape {X.shape}."
+            f"kernels has a kernel on columns {columns!r} that X does not have: {error}"
         ) from error
+    if 0 in np.shape(seen):
+        raise ValueError(f"kernels has a kernel on no column: got {columns!r}.")
+    return seen
 
 
 @validate_arrays(weights="p")
@@ -195,7 +200,7 @@ class StandardizedKernelsMixin:
     """
 
     _parameter_constraints = {
-        "kernels": [None, StrOptions({"precomputed"}), "array-like"],
+        "kernels": [None, StrOptions({"precomputed"}), list, tuple],
         "center": ["boolean"],
         "scale": ["boolean"],
     }
@@ -247,15 +252,21 @@ class StandardizedKernelsMixin:
     def _prepare_kernels(self, X):
         """Kernels with the columns that they look at, before they are fitted."""
         given = _default_kernels(X) if self.kernels is None else self.kernels
-        if not hasattr(given, "__len__") or not len(given):
+        if not isinstance(given, (list, tuple)) or not len(given):
             raise ValueError(
                 f'kernels must be None, "precomputed", or a list of at least one '
                 f"kernel: got {given!r}."
             )
-        pairs = [
-            kernel if isinstance(kernel, tuple) else (kernel, None) for kernel in given
-        ]
-        return [(check_kernel(kernel), columns) for kernel, columns in pairs]
+        prepared = []
+        for m, kernel in enumerate(given):
+            pair = kernel if isinstance(kernel, tuple) else (kernel, None)
+            if len(pair) != 2:
+                raise ValueError(
+                    f"kernels[{m}] must be a kernel or a pair (kernel, columns): got "
+                    f"{kernel!r}."
+                )
+            prepared.append((check_kernel(pair[0], name=f"kernels[{m}]"), pair[1]))
+        return prepared
 
     def _training_grams(self, X, y=None):
         """Centred and scaled Gram matrices of the training examples, one at a time;
@@ -415,7 +426,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
     _parameter_constraints = {
         **StandardizedKernelsMixin._parameter_constraints,
         "regularizer": [StrOptions(set(REGULARIZERS))],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
         "solver": [StrOptions({"newton", "sgd", "cvxpy"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
@@ -597,6 +608,9 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         return tags
 
 # %% ../../nbs/04_mkl_2_machines.ipynb #0dce9681
+_MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge
+
+
 class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, ABC):
     """Support vector machine on a weighted sum of kernels. A subclass says how weights
     are learnt."""
@@ -738,7 +752,8 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
 
     def _machine(self, K, y, C):
         """The machine on a combined Gram matrix (eq-mkl-2)."""
-        return SVC(C=C, kernel="precomputed", class_weight=self.class_weight).fit(K, y)
+        options = {"class_weight": self.class_weight, "max_iter": _MAX_STEPS}
+        return SVC(C=C, kernel="precomputed", **options).fit(K, y)
 
     def _choose(self, X, y, settings, grid):
         """The first setting and the smallest C of best mean score, and all mean
@@ -746,7 +761,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         cv = self.cv
         if isinstance(cv, Integral):  # fewer folds where a class has few members
             cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
-        folds = check_cv(cv, y, classifier=True).split(np.zeros(len(y)), y)
+        folds = check_folds(cv, y, classifier=True)
         scores = np.mean(
             [self._fold_scores(X, y, *parts, settings, grid) for parts in folds], axis=0
         )
@@ -768,9 +783,14 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         weights = fold._learn_weights(grams, y[train], settings)
         for row, shares in zip(scores, map(sum_to_one, weights)):
             K, K_held = (combine_grams(part, shares) for part in (grams, queries))
-            row[:] = [
-                scorer(self._machine(K, y[train], C), K_held, y[held]) for C in grid
-            ]
+            machines = [self._machine(K, y[train], C) for C in grid]
+            try:
+                row[:] = [scorer(machine, K_held, y[held]) for machine in machines]
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ValueError(
+                    f"scoring={self.scoring!r} cannot score a support vector machine "
+                    f"on these classes: {error}"
+                ) from error
         return scores
 
     def _part(self, X, rows, columns):
@@ -1184,7 +1204,7 @@ class TwoStageMKL(_KernelMachine):
     _parameter_constraints = {
         **_KernelMachine._parameter_constraints,
         "regularizer": [StrOptions(set(REGULARIZERS))],
-        "lam": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "lam": [Interval(Real, 1e-100, 1e100, closed="both"), "array-like"],
         "rho": [Interval(Real, 0, 1, closed="both")],
         "pair_weight": [None, StrOptions({"balanced"})],
         "n_pairs": [None, Interval(Integral, 2, None, closed="left")],

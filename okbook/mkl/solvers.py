@@ -17,11 +17,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from numba import njit
 from scipy.sparse import csr_array
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import ThreadpoolController
 
-from ..core import check_array, validate_arrays
+from ..core import check_grid, validate_arrays
 from okbook.mkl.pairs import (
     certificate,
     dual_point,
@@ -1190,12 +1190,8 @@ def positive_grid(values, name):
     >>> positive_grid([1, 0.1], "lam")
     [1.0, 0.1]
     """
-    grid = check_array(
-        np.ravel(values), ensure_2d=False, dtype=np.float64, input_name=name
-    )
-    for value in grid:
-        check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
-    return grid.tolist()
+    values = [values] if isinstance(values, Real) else values
+    return check_grid(values, name).tolist()
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #6b91321e
 @validate_params(

@@ -9,14 +9,13 @@ __all__ = ['DEFAULT_SHRINKAGES', 'decomposable_dual', 'decomposable_loo', 'Multi
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #0e01125c
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from numba import njit
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
@@ -25,16 +24,24 @@ from okbook.core import (
     center_gram,
     check_array,
     check_finite,
+    check_folds,
     check_gram,
+    check_grid,
     first_smallest,
     is_dirac,
     normalize_gram,
     validate_arrays,
     validate_data,
 )
-from .ridge import check_grid, default_lam_grid, gram_eigh
+from .ridge import default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #b45e5555
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="n n", A="d d", Y="n d")
 def decomposable_dual(K, A, Y, lam):
     r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
@@ -368,6 +375,12 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #283d25bb
+@validate_params(
+    {
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(t="r")
 def shrunk_eigenvalues(t, shrinkage):
     r"""Shrink the eigenvalues of the outputs' second moment towards one.
@@ -399,6 +412,13 @@ def shrunk_eigenvalues(t, shrinkage):
     return shrinkage + (1.0 - shrinkage) * t / (t.max(initial=0.0) or 1.0)
 
 
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="n n", K_out="n n")
 def covariance_dual(K, K_out, lam, shrinkage):
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
@@ -749,7 +769,7 @@ class CovarianceRidgeCV(CovarianceRidge):
             include_boundaries="both",
         )
         kind = self.outputs_ if is_dirac(self) else np.zeros(len(K))
-        splits = check_cv(self.cv, kind, classifier=is_dirac(self)).split(kind, kind)
+        splits = check_folds(self.cv, kind, classifier=is_dirac(self))
         self.cv_losses_ = covariance_cv_losses(K, self.gram_, lams, shrinkages, splits)
         i, j = np.unravel_index(
             first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape
@@ -789,6 +809,14 @@ def _margin_ascent(Q, C, tol, max_steps):
     return alpha, max_steps
 
 
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_steps": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(Q="n n")
 def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     """Solve the dual problem of maximum margin regression by coordinate ascent.
@@ -833,6 +861,12 @@ def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     return _margin_ascent(Q, float(C), float(tol), int(max_steps))
 
 # %% ../../nbs/02_rkhs_3_beyond.ipynb #f902611f
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(Q="n n", alpha="n")
 def margin_objectives(Q, alpha, C):
     r"""Primal and dual value of maximum margin regression; the difference certifies a
@@ -950,7 +984,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
     _parameter_constraints = {
         **InputKernelMixin._parameter_constraints,
         **OutputKernelMixin._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-100, 1e100, closed="both")],
         "center": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Real, 0, None, closed="neither")],
@@ -1001,7 +1035,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         self._validate_params()
         X = validate_data(self, X, dtype=np.float64)
         self._fit_outputs(y, n_samples=len(X))
-        K, limit = self._fit_inputs(X), int(self.max_iter * len(X))
+        K, limit = self._fit_inputs(X), int(min(self.max_iter * len(X), 2**62))
         K_out = center_gram(self.gram_) if self.center else self.gram_
         K_unit, self.lengths_ = normalize_gram(K_out, tol=1e-12, return_norms=True)
         Q = K * K_unit

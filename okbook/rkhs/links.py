@@ -25,14 +25,17 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from okbook.core import (
     NEARLY,
+    check_array,
     check_gram,
+    check_grid,
+    check_learner,
     first_largest,
     graph_laplacian,
     merge_ties,
     validate_arrays,
     validate_data,
 )
-from .ridge import OutputKernelRidge, check_grid, ridge_factor
+from .ridge import OutputKernelRidge, ridge_factor
 from okbook.rkhs.semi_supervised import (
     DEFAULT_LAM2_GRID,
     DEFAULT_LAM_GRID,
@@ -64,7 +67,8 @@ def diffusion_factor(nu, V, beta):
     Raises
     ------
     ValueError
-        If ``beta`` is negative.
+        If ``beta`` is negative, or so large that the rounding of the eigenvalues would
+        decide.
 
     Notes
     -----
@@ -85,6 +89,11 @@ def diffusion_factor(nu, V, beta):
     check_scalar(
         beta, "beta", Real, min_val=0.0, max_val=np.inf, include_boundaries="left"
     )
+    if not beta <= 1e10 / max(np.max(nu, initial=0.0), 1e-290):
+        raise ValueError(
+            f"beta must be smaller for this network, so that the rounding of the "
+            f"eigenvalues does not decide: got {beta:.3g}."
+        )
     return V * np.exp(-0.5 * beta * nu)
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #4f6ffdc5
@@ -358,6 +367,10 @@ class NodeFold:
         ndarray of shape (n_pairs,)
             Those of pairs with a node kept, then those of two nodes held out.
         """
+        if S.shape[1] != self.n_kept + S.shape[0]:
+            raise ValueError(
+                f"S must have {self.n_kept} columns more than rows: got {S.shape}."
+            )
         one, both = S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]
         if self._kind == "any":
             return np.concatenate([one, both])
@@ -444,6 +457,8 @@ def node_folds(A, cv=5, random_state=None, kind="any"):
                 "With so few, give the threshold as a number."
             )
         cv = KFold(cv, shuffle=True, random_state=random_state)
+    elif isinstance(cv, (str, bytes)):  # which have a method split
+        raise ValueError(f"cv must be a number of folds or a splitter: got {cv!r}.")
     folds = [NodeFold(A, held, kind) for _, held in cv.split(np.arange(len(A)))]
     if (least := min(fold.n_kept for fold in folds)) < 2:
         raise ValueError(
@@ -453,16 +468,27 @@ def node_folds(A, cv=5, random_state=None, kind="any"):
     return folds
 
 # %% ../../nbs/02_rkhs_2_links.ipynb #b4b102b2
-def _check_adjacency(A):
+def _check_adjacency(A, name="y"):
     "Adjacency of an undirected network in which no node has a link to itself."
-    shape = A.shape if sp.issparse(A) else np.shape(A)
+    if not sp.issparse(A):
+        A = check_array(
+            A,
+            dtype=None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name="y",
+        )
+    shape = A.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
-            f"y must be a square adjacency matrix: got shape {shape}. (scikit-learn "
-            f"slices only the rows of y: in a "
+            f"{name} must be a square adjacency matrix: got shape {shape}. "
+            f"(scikit-learn slices only the rows of y: in a "
             "cross-validation use LinkPredictor(graph=A) and y=np.arange(n).)"
         )
-    A = check_gram(A, name="The adjacency matrix", psd=False)
+    A = check_gram(A, name=f"The adjacency matrix {name}", psd=False)
     check_edge_weights(A)
     return A
 
@@ -535,7 +561,7 @@ class LinkMixin:
         """Checked inputs, adjacency of the labelled nodes, and their numbers; a
         warning for a network without links."""
         if self.graph is not None:  # y holds node numbers
-            graph = _check_adjacency(self.graph)
+            graph = _check_adjacency(self.graph, "graph")
             self.nodes_ = check_labelled(y, len(graph))
             y = graph[np.ix_(self.nodes_, self.nodes_)]
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
@@ -951,8 +977,9 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
             labelled nodes for the folds.
         """
         self._validate_params()
-        X, A, labelled = self._check_network(X, y, labelled)
         estimator = OutputKernelRidge() if self.estimator is None else self.estimator
+        check_learner(estimator, "estimator", "fit", "weights")
+        X, A, labelled = self._check_network(X, y, labelled)
         factor = diffusion_factor(*np.linalg.eigh(graph_laplacian(A)), self.beta)
         fitted = _fit_nodes(estimator, X, factor @ factor.T, labelled)
         self._set_embedding(fitted, X, factor)
@@ -1239,9 +1266,9 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
             labelled nodes for the folds.
         """
         self._validate_params()
-        X, A, labelled = self._check_network(X, y, labelled)
         template = self._template()
         grids = self._grids(template)
+        X, A, labelled = self._check_network(X, y, labelled)
         inputs = self._inputs(template, X, labelled, grids["beta2"])
         folds = node_folds(A, self.cv, self.random_state, self.pairs)
         curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
@@ -1267,7 +1294,12 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         template = self.estimator
         if template is None:
             template = SemiSupervisedOutputKernelRidge()
-        smooth = self.lam2_grid is None or np.any(self.lam2_grid)
+        check_learner(template, "estimator", "fit", "weights")
+        template._validate_params()
+        smooth = self.lam2_grid is None
+        if not smooth:
+            grid = check_grid(self.lam2_grid, "lam2_grid", include_boundaries="left")
+            smooth = grid.any()
         if _is_transductive(template) and smooth:
             return template
         return OutputKernelRidge(template.input_kernel, template.input_kernel_params)

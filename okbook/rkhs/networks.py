@@ -16,7 +16,12 @@ import scipy.linalg as sla
 from numba import njit
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_params,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
@@ -135,6 +140,13 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
         return self._cross_gram(X[:, self.labelled_] if self._x_is_gram() else X)
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #29dfa741
+@validate_params(
+    {
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(U="l N", K="l l", b="N", groups="N; integers")
 def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
     """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by
@@ -251,7 +263,7 @@ class EMKernelCompletion(_BilinearLinks):
         Time of diffusion of the output kernel, not negative.
     floor : float, default=0.01
         Eigenvectors of the input kernel whose eigenvalue is less than this part of the
-        mean one share one, positive.
+        mean one share one, positive and at most 1.
     max_iter : int, default=100
         At most so many rounds.
     tol : float, default=1e-4
@@ -315,7 +327,7 @@ class EMKernelCompletion(_BilinearLinks):
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
         "beta": [Interval(Real, 0, None, closed="left")],
-        "floor": [Interval(Real, 0, None, closed="neither")],
+        "floor": [Interval(Real, 1e-100, 1, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
@@ -412,6 +424,16 @@ def _class_penalties(C, balanced, n_links, n_others):
     return (total / max(n_links, 1), total / max(n_others, 1)) if balanced else (C, C)
 
 
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "bias": [Interval(Real, 0, None, closed="left")],
+        "balanced": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="l l", A="l l; bools")
 def pairwise_svm(K, A, C=1.0, bias=1.0, balanced=False, tol=1e-3, max_iter=200):
     r"""Train a support vector machine on all pairs of nodes, with the tensor product
@@ -577,7 +599,7 @@ class PairwiseKernelSVM(_BilinearLinks):
 
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-100, 1e100, closed="both")],
         "bias": [Interval(Real, 0, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -693,6 +715,14 @@ def _local_svms(K, A, C, balanced, tol, max_steps):
     return coef, intercept, violation.max()
 
 
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "balanced": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="l l", A="l l; bools")
 def local_svms(K, A, C=1.0, balanced=False, tol=1e-3):
     """Train a support vector machine for each node, which tells its neighbours from
@@ -833,9 +863,9 @@ class LocalModelSVM(_BilinearLinks):
 
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 1e-100, 1e100, closed="both")],
         "class_weight": [StrOptions({"balanced"}), None],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -939,7 +969,7 @@ class _DistanceLinks(_BilinearLinks):
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
     }
 
     def _learn(self, X, A, labelled):
@@ -962,6 +992,13 @@ class _DistanceLinks(_BilinearLinks):
         return self._points(self._labelled_cross_gram(X))
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #6b90e4d2
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam2": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(s="m", Q="l m", K_out="l l")
 def canonical_directions(s, Q, K_out, lam, lam2):
     r"""Functions of the inputs that correlate with functions in another feature space.
@@ -1087,7 +1124,7 @@ class KernelCCALinks(_DistanceLinks):
     _parameter_constraints = {
         **_DistanceLinks._parameter_constraints,
         "beta": [Interval(Real, 0, None, closed="left")],
-        "lam2": [Interval(Real, 0, None, closed="neither")],
+        "lam2": [Interval(Real, 1e-100, 1e100, closed="both")],
     }
 
     def __init__(
@@ -1123,6 +1160,12 @@ class KernelCCALinks(_DistanceLinks):
         return coef
 
 # %% ../../nbs/02_rkhs_4_networks.ipynb #1fa5c37d
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(s="m", Q="l m", A="l l; bools")
 def short_link_directions(s, Q, A, lam):
     r"""Functions of the inputs that change little along the links of a network.

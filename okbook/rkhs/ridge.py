@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['block_gram', 'times_identity', 'RKHSFunction', 'check_penalty', 'ridge_factor', 'operator_ridge', 'ridge_weights',
-           'OutputKernelRidge', 'gram_eigh', 'ridge_path', 'default_lam_grid', 'check_grid', 'leave_one_out_losses',
+           'OutputKernelRidge', 'gram_eigh', 'ridge_path', 'default_lam_grid', 'leave_one_out_losses',
            'OutputKernelRidgeCV', 'output_directions', 'project_weights', 'KernelDependencyEstimation']
 
 # %% ../../nbs/02_rkhs.ipynb #0a95f111
@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
@@ -24,6 +24,7 @@ from okbook.core import (
     center_gram,
     check_array,
     check_gram,
+    check_grid,
     check_kernel,
     pivoted_cholesky,
     validate_arrays,
@@ -598,6 +599,12 @@ def ridge_path(K, K_cross, lams):
         yield (projected / (spectrum + lam)) @ Q.T
 
 # %% ../../nbs/02_rkhs.ipynb #8a2d3432
+@validate_params(
+    {
+        "n_values": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="n n")
 def default_lam_grid(K, n_values=50):
     """Ridges to try where none are given: nine decades, in the units of the kernel.
@@ -626,58 +633,6 @@ def default_lam_grid(K, n_values=50):
     array([2.e-06, 2.e-03, 2.e+00, 2.e+03])
     """
     return np.logspace(-6, 3, n_values) * (K.diagonal().mean() or 1.0)
-
-
-def check_grid(
-    values, name, *, min_val=0.0, max_val=None, include_boundaries="neither"
-):
-    """Check the values of a parameter that are to be tried.
-
-    Parameters
-    ----------
-    values : array-like of shape (m,)
-        The values.
-    name : str
-        Name of the grid, for the messages.
-    min_val : float, default=0.0
-        Lower bound.
-    max_val : float, optional
-        Upper bound; by default there is none, but infinity is refused.
-    include_boundaries : {"left", "right", "both", "neither"}, default="neither"
-        Which of the bounds is itself allowed.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The values.
-
-    Raises
-    ------
-    ValueError
-        If the grid is empty or no sequence of numbers, or a value is out of bounds, NaN
-        or infinite.
-
-    Notes
-    -----
-    Derived in the chapter :ref:`ch-rkhs`.
-
-    Examples
-    --------
-    >>> from okbook.rkhs import check_grid
-    >>> check_grid([1, 10], "lam_grid")
-    array([ 1., 10.])
-    """
-    grid = np.asarray(values) if not np.ma.is_masked(values) else np.empty(0)
-    if grid.ndim != 1 or not grid.size or grid.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be a sequence of numbers: got {values!r}.")
-    if not np.isfinite(grid).all():
-        raise ValueError(f"{name} contains NaN or infinity: got {values!r}.")
-    bounds = dict(
-        min_val=min_val, max_val=max_val, include_boundaries=include_boundaries
-    )
-    for value in grid.tolist():
-        check_scalar(value, name, Real, **bounds)
-    return grid.astype(np.float64)
 
 # %% ../../nbs/02_rkhs.ipynb #3559be9f
 def _decades(lams, width=3.0):
@@ -885,6 +840,14 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         return self.lam_
 
 # %% ../../nbs/02_rkhs.ipynb #5bd33781
+@validate_params(
+    {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "center": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(K="n n")
 def output_directions(K, n_components=None, center=False, tol=1e-12):
     """Find the principal directions of the outputs by kernel principal component
@@ -929,6 +892,12 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     return U[:, :keep], eigenvalues[:keep]
 
 # %% ../../nbs/02_rkhs.ipynb #336e295f
+@validate_params(
+    {
+        "center": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(W="q n", directions="n p")
 def project_weights(W, directions=None, center=False):
     r"""Project weights on principal directions of the outputs.

@@ -18,7 +18,6 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, expm_multiply
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import check_cv
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -29,6 +28,8 @@ from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
     check_array,
+    check_folds,
+    check_grid,
     feature_space_losses,
     first_smallest,
     graph_laplacian,
@@ -38,7 +39,7 @@ from okbook.core import (
     validate_arrays,
     validate_data,
 )
-from .ridge import check_grid, check_penalty, ridge_factor
+from .ridge import check_penalty, ridge_factor
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #d67eb8c8
 @validate_arrays(W="n n; sparse")
@@ -976,7 +977,7 @@ class SmoothedRidgeMixin:
         else:
             K = self._keep_inputs(X)
             R, self.landmarks_, _ = pivoted_cholesky(
-                max_rank=self.n_landmarks, **self._columns(X)
+                max_rank=int(self.n_landmarks), **self._columns(X)
             )
             self.others_ = self.landmarks_[:0]
         self._landmark_factor, self._other_rows = R[self.landmarks_], R[self.others_]
@@ -1119,9 +1120,9 @@ class SemiSupervisedOutputKernelRidge(
         **InputKernelMixin._parameter_constraints,
         **OutputKernelMixin._parameter_constraints,
         **SmoothedRidgeMixin._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="neither")],
-        "lam2": [Interval(Real, 0, None, closed="left")],
-        "beta2": [Interval(Real, 0, None, closed="left")],
+        "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
+        "lam2": [Interval(Real, 0, 1e100, closed="both")],
+        "beta2": [Interval(Real, 0, 1e100, closed="both")],
     }
 
     def __init__(
@@ -1407,8 +1408,7 @@ class SemiSupervisedOutputKernelRidgeCV(
         self._take_outputs(y, labelled, len(X))
         R, W = self._take_inputs(X)
         kind = self.outputs_ if is_dirac(self) else np.zeros(len(self.labelled_))
-        cv = check_cv(self.cv, kind, classifier=is_dirac(self))
-        splits = list(cv.split(self.labelled_, kind))
+        splits = check_folds(self.cv, kind, classifier=is_dirac(self))
         smoothers = graph_smoothers(W, self.smoother, betas)
         self.cv_losses_, best, spectrum = search_penalties(
             R, smoothers, self.labelled_, self.gram_, lams, lam2s, splits

@@ -6,7 +6,10 @@
 __all__ = ['weakest_links', 'prune_tree']
 
 # %% ../../nbs/01_trees_2_pruning.ipynb #b2000005
+from numbers import Real
+
 import numpy as np
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ..core import NEARLY, first_smallest
 
@@ -73,6 +76,12 @@ def weakest_links(tree):
         yield float(alpha[node]), float(branch[0]), inner
 
 # %% ../../nbs/01_trees_2_pruning.ipynb #83814398
+@validate_params(
+    {
+        "ccp_alpha": [Interval(Real, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def prune_tree(tree, ccp_alpha):
     """The smallest subtree that minimises the training loss plus a cost for each leaf.
 

@@ -644,9 +644,9 @@ def resolve_max_features(max_features, n_features):
     return max(1, int(max_features * n_features))
 
 # %% ../../nbs/01_trees_3_tree.ipynb #329a58df
-# What the parameters of a tree may be; those of the output kernel are checked with it.
+# What the parameters of a tree may be.
 TREE_CONSTRAINTS = {
-    "output_kernel_params": [dict, None],
+    **OutputKernelMixin._parameter_constraints,
     "splitter": [StrOptions({"best", "random"})],
     "max_features": [
         Interval(Integral, 1, None, closed="left"),
