@@ -1384,7 +1384,7 @@ def test_bad_candidates():
         (3, TypeError, "'support', 'train' or a sequence of outputs: got int"),
         ([], ValueError, "got an empty one"),
         ("all", ValueError, "got 'all'"),
-        (np.ones((4, 3)), ValueError, r"as many columns: got \(6, 2\) and \(4, 3\)"),
+        (np.ones((4, 3)), ValueError, r"as many columns: got \(1, 2\) and \(1, 3\)"),
         (["a", "b"], ValueError, "a kernel on vectors"),
         ([[np.nan, 1.0]], ValueError, "Input candidates contains NaN"),
     ):
@@ -1420,7 +1420,10 @@ def test_bad_scores_and_folds():
             "both classes: got 0 positives of 3",
         ),
         (lambda: core.roc_auc([1, 0], [0.1]), r"with m=2 as in truth: got \(1,\)"),
-        (lambda: core.roc_auc(np.ones((2, 3)), np.ones((2, 3))), "two square matrices"),
+        (
+            lambda: core.roc_auc(np.ones((2, 3)), np.ones((2, 3))),
+            r"shape \(m,\) or \(n, n\)",
+        ),
         (
             lambda: list(core.StratifiedOrderFold(3).split("aab", list("aab"))),
             "n_splits=3 cannot be greater than .* smallest class, 1",
