@@ -124,6 +124,18 @@ def too_sure(target):
     return wrong
 
 
+def lenient(target):
+    "A checker whose intervals are too low."
+
+    def wrong(*args):
+        checked = target(*args)
+        for name, ends in checked.items():
+            checked[name] = 0.5 * ends
+        return checked
+
+    return wrong
+
+
 # The check, what is spoilt in the module of the check, and how.
 MUTANTS = [
     ("variance", "closed_forms.feature_space_variance", spoiled),
@@ -185,6 +197,7 @@ MUTANTS = [
     ("pairs-correlations", "certificates.pair_correlations", spoiled),
     ("mkl-newton", "certificates.solve_newton", too_sure),
     ("mkl-others", "certificates.solve_cvxpy", too_sure),
+    ("mkl-checker", "certificates.check_certificate", lenient),
     ("mkl-path", "certificates.mkl_path", too_sure),
     ("mkl-combiner", "certificates.KernelCombiner.fit", None),
     ("mkl-lam-max", "certificates.lam_max", None),
@@ -289,8 +302,7 @@ def plant(monkeypatch, name):
 
 
 def test_every_check_has_a_mutant():
-    without = {"mkl-checker"}  # its mutants are in the tests of the checker
-    assert {name for name, *_ in MUTANTS} == CHECKS.keys() - without
+    assert {name for name, *_ in MUTANTS} == CHECKS.keys()
 
 
 @pytest.mark.parametrize("name", [name for name, *_ in MUTANTS])
