@@ -4,13 +4,17 @@ that must be caught."""
 import warnings
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import okbook.mkl.pairs as pairs
+from okbook.labs import forest_uci_mkl as forest
+from okbook.labs import mkl_protein_localisation as proteins
 from okbook.mkl import (
     PairProblem,
     Regularizer,
@@ -20,11 +24,16 @@ from okbook.mkl import (
     make_regularizer,
     mkl_path,
     relative_gap,
+    smoothed_dual,
     solve_cvxpy,
     solve_newton,
     solve_sgd,
+    standardize_gram,
     sum_error,
 )
+from okbook.tables import read_cells
+
+TABLES = Path(__file__).parents[1] / "tables"
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
 
@@ -471,3 +480,58 @@ def test_cvxpy_says_where_it_fails():
     for solver in (solve_cvxpy, solve_newton, solve_sgd):
         with pytest.raises(ValueError, match="The 'tol' parameter of solve_"):
             solver(problem, term, 0.1, tol=-1)
+
+
+# --- what is stored ---
+
+
+def test_a_path_keeps_what_proves_its_gaps():
+    "The dual variables of a path are computed from the proof it returns."
+    problem = PairProblem(*centred(np.random.default_rng(5), 14, p=3))
+    for name in NAMES:
+        term, lams = make_regularizer(name, problem.correlations_), [0.3, 0.03, 1e-3]
+        for lam, found in zip(lams, mkl_path(problem, term, lams)):
+            a = smoothed_dual(problem, *found.proof)
+            assert (0 <= a).all() and (a <= problem.w).all()
+            assert_allclose(dual_value(problem, term, lam, a), found.dual, rtol=1e-9)
+            checked = check_certificate(problem, term, lam, found.mu, a)
+            assert_allclose(checked.gap[1], found.gap, atol=1e-9)
+            alone = solve_newton(problem, term, lam)
+            assert_allclose(smoothed_dual(problem, *alone.proof), alone.a, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "table", [forest.CHECKS, proteins.CHECKS, proteins.RIVALS_CHECKS]
+)
+def test_every_stored_solution_keeps_its_promise(table):
+    "thm-cert-check: both ends of each stored interval are within what was promised."
+    stored = read_cells(TABLES / table.id)
+    assert set(stored) == set(table.keys())
+    for (row, column, repeat), (upper, *_) in stored.items():
+        if column.endswith("upper"):
+            lower = stored[row, column.replace("upper", "lower"), repeat][0]
+            tol = next(
+                (t for name, t in proteins.CHECKED.items() if name in column), 1e-3
+            )
+            if table is not proteins.CHECKS:
+                tol = 1e-3  # also of the column "path" of the noisy kernels
+            assert lower <= upper <= tol and upper - lower <= 1e-8
+
+
+@pytest.mark.parametrize("row", ["l1", "sparse-corr"])
+def test_the_checked_problem_is_that_of_the_machine(row):
+    "The solutions that are checked are those of the machines of the stored table."
+    load, width = proteins.NOISY_SETS["wine"]
+    X, y = load(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(y))[:160]
+    X, kernels = proteins.with_noise(X[rows], width, rng)
+    machine = clone(proteins.RIVALS[row]).set_params(kernels=kernels)
+    machine.fit(X[:80], y[rows][:80])
+    grams = [standardize_gram(k.gram(X[:80, columns])) for k, columns in kernels]
+    problem = PairProblem(grams, y[rows][:80], check_psd=False)
+    term = make_regularizer(row, problem.correlations_)
+    weights = [mkl_path(problem, term, [lam])[0].mu for lam in (0.1, 0.01, 0.001)]
+    shares = [one / one.sum() for one in weights]
+    own = machine.weights_ / machine.weights_.sum()
+    assert min(np.abs(share - own).max() for share in shares) < 1e-9
