@@ -138,15 +138,16 @@ class Recorder:
                     kept = copy.deepcopy((args, kwargs))
                 except Exception:
                     kept = None
-                if kept is not None:
-                    owner = f"{type(args[0]).__name__}." if "." in name else ""
-                    last = owner + name.rpartition(".")[2]
-                    self.calls.append(Call(last, function, *kept))
             self.depth += 1
             try:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
             finally:
                 self.depth -= 1
+            if self.depth == 0 and kept is not None:
+                owner = f"{type(args[0]).__name__}." if "." in name else ""
+                last = owner + name.rpartition(".")[2]
+                self.calls.append(Call(last, function, *kept))
+            return result
 
         return recorded
 

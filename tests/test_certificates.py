@@ -1,29 +1,44 @@
 """Certificates against exact rational arithmetic, a search for false ones, and mutants
 that must be caught."""
 
+import warnings
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import okbook.mkl.pairs as pairs
+from okbook.labs import forest_uci_mkl as forest
+from okbook.labs import mkl_protein_localisation as proteins
 from okbook.mkl import (
     PairProblem,
     Regularizer,
     certificate,
     check_certificate,
+    dual_value,
     make_regularizer,
     mkl_path,
+    relative_gap,
+    smoothed_dual,
+    solve_cvxpy,
     solve_newton,
+    solve_sgd,
+    standardize_gram,
     sum_error,
 )
+from okbook.tables import read_cells
+
+TABLES = Path(__file__).parents[1] / "tables"
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
 
 
-# a solver that stops short says so: here it is asked what it proves, not how far it gets
+# A solver that stops short says so: here the question is what it proves.
 stops_short = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning"
 )
@@ -306,3 +321,217 @@ def test_search_for_a_false_certificate(first):
                     checked = check_certificate(problem, term, lam, found.mu, found.a)
                     assert checked.gap[0] <= found.gap, (seed, kind, lam)
                     assert checked.dual[1] >= found.dual, (seed, kind, lam)
+
+
+# --- what must be caught ---
+
+
+def maximiser_only(self, v, lam, start=None):
+    "The conjugate as it was: its value at a numerical maximiser."
+    u = v - 0.5 * lam * self.linear
+    x = np.where(u > 1e-11 * u.max(), u / (lam * self.quadratic.diagonal()), 0.0)
+    return float(u @ x - 0.5 * lam * x @ self.quadratic @ x), x
+
+
+def test_checker_catches_a_lower_bound_of_the_conjugate(monkeypatch):
+    "The defect of old, on the units example: a false gap is refuted by the interval."
+    problem, term = in_units(1e12)
+    second, y = np.zeros(2), np.arange(12) % 2
+    alone = PairProblem([gram_of(problem, 1)], y, check_psd=False)
+    found = solve_newton(alone, Regularizer([0.0], [[1e24]]), 0.1, tol=1e-6)
+    second[1] = found.mu[0]
+    honest = certificate(problem, term, 0.1, second, found.a).gap
+    monkeypatch.setattr(Regularizer, "conjugate", maximiser_only)
+    promised = certificate(problem, term, 0.1, second, found.a).gap
+    checked = check_certificate(problem, term, 0.1, second, found.a)
+    assert promised < 1e-3 < 0.1 < checked.gap[0] <= honest
+
+
+def gram_of(problem, m):
+    "A Gram matrix from its upper triangle."
+    K = np.zeros((problem.n, problem.n))
+    K[np.triu_indices(problem.n)] = problem.Z[:, m]
+    return np.triu(K) + np.triu(K, 1).T
+
+
+LIES = {
+    "weights moved": lambda f, p: (f.mu * 1.02, f.a),
+    "weight dropped": lambda f, p: (np.where(f.mu == f.mu.max(), 0.0, f.mu), f.a),
+    "duals moved": lambda f, p: (f.mu, 0.98 * f.a),
+    "duals permuted": lambda f, p: (f.mu, np.minimum(f.a[::-1], p.w)),
+    "all duals at their end": lambda f, p: (f.mu, p.w),
+    "no duals": lambda f, p: (f.mu, 0.0 * f.a),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_checker_catches_lies(name, lie):
+    "A gap that was promised for other weights or dual variables is refuted."
+    problem = PairProblem(*centred(np.random.default_rng(3), 14, p=3))
+    term = make_regularizer(name, problem.correlations_)
+    found = solve_newton(problem, term, 0.05, tol=1e-5)
+    assert found.mu.any()
+    checked = check_certificate(problem, term, 0.05, *LIES[lie](found, problem))
+    assert checked.gap[0] > 1e-5 >= found.gap
+
+
+@pytest.mark.parametrize("part", [0.5, 0.99])
+def test_a_negative_gap_raises(monkeypatch, part):
+    "A conjugate that is too small makes the bound exceed the objective: no clipping."
+    exact = Regularizer.conjugate
+
+    def too_small(self, v, lam, start=None):
+        value, mu = exact(self, v, lam, start)
+        return part * value, mu
+
+    problem = PairProblem(*centred(np.random.default_rng(3), 14, p=3))
+    term = make_regularizer("l2-corr", problem.correlations_)
+    monkeypatch.setattr(Regularizer, "conjugate", too_small)
+    with pytest.raises(ArithmeticError, match="contradict each other"):
+        solve_newton(problem, term, 0.05, tol=1e-9)
+    with pytest.raises(ArithmeticError, match="contradict each other"):
+        mkl_path(problem, term, [0.05], tol=1e-9)
+    for objective, dual in ((1.0, 1.0 + 1e-15), (np.nan, 0.0), (1.0, np.nan)):
+        with pytest.raises(ArithmeticError, match="contradict each other"):
+            relative_gap(objective, dual)
+    assert relative_gap(2.0, 2.0) == 0.0 and relative_gap(1.0, -np.inf) == np.inf
+
+
+# --- what is refused ---
+
+
+def test_regularisers_in_single_precision():
+    "Converted, made exactly symmetric, and refused only where rounding is no excuse."
+    rng = np.random.default_rng(0)
+    G = rng.random((40, 3))
+    Q = G @ G.T
+    Q /= np.sqrt(np.outer(Q.diagonal(), Q.diagonal()))
+    rough = Q.astype(np.float32)
+    rough[0, 1] = np.nextafter(rough[0, 1], np.float32(2))
+    assert np.linalg.eigvalsh(rough.astype(float))[0] < -1e-9
+    term = Regularizer(np.zeros(40), rough)
+    assert term.quadratic.dtype == float
+    assert np.array_equal(term.quadratic, term.quadratic.T)
+    units = 10.0 ** rng.uniform(-8, 8, 40)
+    Regularizer(np.zeros(40), Q * units * units[:, None])  # units hide nothing
+    bad = Q.copy()
+    bad[0, 1] = bad[1, 0] = 1.01  # indefinite by a percent, in the smallest unit
+    units[:2] = 1e-8
+    with pytest.raises(ValueError, match="its diagonal scaled to one it has an eigen"):
+        Regularizer(np.zeros(40), bad * units * units[:, None])
+    for A in ([[-1e-3, 0], [0, 1]], [[0.0, 0.1], [0.1, 1.0]]):
+        with pytest.raises(ValueError, match="its row 0 is not zero"):
+            Regularizer([1.0, 1.0], A)
+    with pytest.raises(ValueError, match="linear must not be negative"):
+        Regularizer([1.0, -0.1], np.eye(2))
+
+
+def test_kernels_beyond_single_precision():
+    for factor in (1e39, 1e-39):
+        with pytest.raises(ValueError, match=r"kernels\[1\] has a largest entry"):
+            PairProblem([np.eye(4), factor * np.eye(4)], [0, 0, 1, 1])
+    PairProblem([1e38 * np.eye(4), 1e-37 * np.eye(4)], [0, 0, 1, 1])
+
+
+def test_bad_certificates_are_refused():
+    problem = PairProblem([np.eye(4), np.ones((4, 4))], [0, 0, 1, 1])
+    term, w = make_regularizer("l2", 2), problem.w
+    for mu in ([1.0], [1.0, -1e-9], [np.nan, 1.0], [np.inf, 1.0]):
+        for function in (check_certificate, certificate):
+            with pytest.raises(ValueError, match="mu must be|must not be negative"):
+                function(problem, term, 1.0, np.array(mu), w)
+    for a in (w[1:], np.where(w > 0, np.nan, w), 1.001 * w, -0.001 * w):
+        with pytest.raises(ValueError, match="a must be 10 numbers between 0"):
+            check_certificate(problem, term, 1.0, np.zeros(2), a)
+    for a in (w[1:], np.where(w > 0, np.nan, w)):
+        with pytest.raises(ValueError, match="a must be a vector of 10 finite numbers"):
+            dual_value(problem, term, 1.0, a)
+    for lam in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="'lam' parameter of check_certificate"):
+            check_certificate(problem, term, lam, np.zeros(2), w)
+    term.quadratic = np.array([[1.0, 0.5], [0.4, 1.0]])
+    with pytest.raises(ValueError, match="no such certificates"):
+        check_certificate(problem, term, 1.0, np.zeros(2), w)
+    for A in ([[1.0, 2.0], [2.0, 1.0]], [[1.0, -1.0], [-1.0, 1.0]]):
+        term.quadratic = np.array(A)
+        with pytest.raises(ValueError, match="not positive semi-definite"):
+            check_certificate(problem, term, 1.0, np.zeros(2), w)
+
+
+def test_cvxpy_says_where_it_fails():
+    "lam so large that cvxpy finds nothing, or so small that it stops far away."
+    x = np.random.default_rng(0).normal(size=(12, 2))
+    problem = PairProblem([np.outer(c, c) for c in x.T], np.arange(12) % 2)
+    for lam in (1e-12, 1e12, 1e15):
+        for name in ("l1", "l2"):
+            term = make_regularizer(name, 2)
+            best = solve_newton(problem, term, lam, tol=0.1)
+            try:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    found = solve_cvxpy(problem, term, lam)
+            except RuntimeError as error:
+                assert "cvxpy fin" in str(error) and "at lam=1e+1" in str(error)
+                continue
+            told = [one for one in caught if one.category is ConvergenceWarning]
+            assert (found.gap > 1e-3) == (len(told) == 1)
+            assert found.dual <= best.objective and best.dual <= found.objective
+    for solver in (solve_cvxpy, solve_newton, solve_sgd):
+        with pytest.raises(ValueError, match="The 'tol' parameter of solve_"):
+            solver(problem, term, 0.1, tol=-1)
+
+
+# --- what is stored ---
+
+
+def test_a_path_keeps_what_proves_its_gaps():
+    "The dual variables of a path are computed from the proof it returns."
+    problem = PairProblem(*centred(np.random.default_rng(5), 14, p=3))
+    for name in NAMES:
+        term, lams = make_regularizer(name, problem.correlations_), [0.3, 0.03, 1e-3]
+        for lam, found in zip(lams, mkl_path(problem, term, lams)):
+            a = smoothed_dual(problem, *found.proof)
+            assert (0 <= a).all() and (a <= problem.w).all()
+            assert_allclose(dual_value(problem, term, lam, a), found.dual, rtol=1e-9)
+            checked = check_certificate(problem, term, lam, found.mu, a)
+            assert_allclose(checked.gap[1], found.gap, atol=1e-9)
+            alone = solve_newton(problem, term, lam)
+            assert_allclose(smoothed_dual(problem, *alone.proof), alone.a, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "table", [forest.CHECKS, proteins.CHECKS, proteins.RIVALS_CHECKS]
+)
+def test_every_stored_solution_keeps_its_promise(table):
+    "thm-cert-check: both ends of each stored interval are within what was promised."
+    stored = read_cells(TABLES / table.id)
+    assert set(stored) == set(table.keys())
+    for (row, column, repeat), (upper, *_) in stored.items():
+        if column.endswith("upper"):
+            lower = stored[row, column.replace("upper", "lower"), repeat][0]
+            tol = next(
+                (t for name, t in proteins.CHECKED.items() if name in column), 1e-3
+            )
+            if table is not proteins.CHECKS:
+                tol = 1e-3  # also of the column "path" of the noisy kernels
+            assert lower <= upper <= tol and upper - lower <= 1e-8
+
+
+@pytest.mark.parametrize("row", ["l1", "sparse-corr"])
+def test_the_checked_problem_is_that_of_the_machine(row):
+    "The solutions that are checked are those of the machines of the stored table."
+    load, width = proteins.NOISY_SETS["wine"]
+    X, y = load(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(y))[:160]
+    X, kernels = proteins.with_noise(X[rows], width, rng)
+    machine = clone(proteins.RIVALS[row]).set_params(kernels=kernels)
+    machine.fit(X[:80], y[rows][:80])
+    grams = [standardize_gram(k.gram(X[:80, columns])) for k, columns in kernels]
+    problem = PairProblem(grams, y[rows][:80], check_psd=False)
+    term = make_regularizer(row, problem.correlations_)
+    weights = [mkl_path(problem, term, [lam])[0].mu for lam in (0.1, 0.01, 0.001)]
+    shares = [one / one.sum() for one in weights]
+    own = machine.weights_ / machine.weights_.sum()
+    assert min(np.abs(share - own).max() for share in shares) < 1e-9

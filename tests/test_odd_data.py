@@ -77,9 +77,9 @@ def recorded():
 
 
 def room_of(name):
-    return {dotted.rpartition(".")[2]: dotted.split(".")[1] for dotted, _ in names()}[
-        name.split(".")[0]
-    ]
+    """The room of a public name; None for a class that an example defines."""
+    rooms = {dotted.rpartition(".")[2]: dotted.split(".")[1] for dotted, _ in names()}
+    return rooms.get(name.split(".")[0])
 
 
 @functools.cache

@@ -85,6 +85,7 @@ CHEAP = {
 NEEDED = {
     "GramKernel": {"K": np.eye(16)},
     "DiffusionKernel": {"adjacency": LINKS},
+    "SimilarityKernel": {"similarity": "linear"},
     "FunctionKernel": {"func": lambda A, B: np.ones((len(A), len(B)))},
     "ForestKernel": {"forest": SMALL_FOREST},
     "ForestKernelSVC": {
@@ -562,6 +563,8 @@ CHECKED_INSIDE = {
     ("mkl.pairs.duality_gap", "lam"): "dual_value",
     ("mkl.pairs.nonnegative_quadratic", "max_steps"): "a step of solve_newton",
     ("mkl.solvers.smoothed_hinge", "delta"): "a step of solve_newton",
+    ("mkl.solvers.smoothed_dual", "delta"): "a step of solve_newton",
+    ("mkl.pairs.warn_of_gap", "tol"): "its callers have declared it",
     ("mkl.solvers.smoothed_hessian", "delta"): "a step of solve_newton",
     ("mkl.solvers.secant_search", "max_steps"): "a step of solve_newton",
     ("mkl.solvers.next_width", "delta"): "a step of solve_newton",

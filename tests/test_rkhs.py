@@ -515,7 +515,7 @@ def test_messages_of_the_functions():
     ):
         leave_one_out_losses(np.eye(30), np.eye(29), [1.0])
     with pytest.raises(
-        ValueError, match=r"must be square, of one shape: got \(30, 2\) and \(30, 30\)"
+        ValueError, match=r"K must have the shape \(n, n\) with n=30: got \(30, 2\)"
     ):
         leave_one_out_losses(X, np.eye(30), [1.0])
     with pytest.raises(

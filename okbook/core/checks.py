@@ -72,12 +72,14 @@ def check_array(array, *, input_name="the array", **options):
     _refuse_odd(array, input_name)
     try:
         return _check_array(array, input_name=input_name, **options)
-    except ValueError as error:
-        if "inhomogeneous" not in str(error):
+    except (TypeError, ValueError) as error:
+        if "inhomogeneous" in str(error):
+            said = f"{input_name} is ragged: its rows must have one length."
+        elif input_name in str(error):
             raise
-        raise ValueError(
-            f"{input_name} is ragged: its rows must have one length."
-        ) from error
+        else:
+            said = f"{input_name} must be an array: {error}"
+        raise type(error)(said) from error
 
 
 def validate_data(estimator, X="no_validation", y="no_validation", **options):

@@ -1159,9 +1159,9 @@ class OutputKernelMixin:
         dirac = is_dirac(self)
         tags.estimator_type = "classifier" if dirac else "regressor"
         tags.classifier_tags = ClassifierTags() if dirac else None
-        linear = self.output_kernel == "linear" or isinstance(
-            self.output_kernel, LinearKernel
-        )
+        kernel = self.output_kernel
+        named = isinstance(kernel, str) and kernel == "linear"
+        linear = named or isinstance(kernel, LinearKernel)
         tags.regressor_tags = None if dirac else RegressorTags(poor_score=not linear)
         tags.target_tags.required = True
         tags.target_tags.multi_output = not dirac

@@ -181,8 +181,11 @@ class SimilarityKernel(Kernel):
         """Whether it is a kernel on all objects."""
         return self.method != "shift"
 
+    def _inner(self):
+        return check_kernel(self.similarity, self.similarity_params, name="similarity")
+
     def check(self, Y, name="y"):
-        return check_kernel(self.similarity, self.similarity_params).check(Y, name)
+        return self._inner().check(Y, name)
 
     def fit(self, Y=None):
         self._check_params()
@@ -190,7 +193,7 @@ class SimilarityKernel(Kernel):
             raise ValueError(
                 "A kernel made of a similarity is fitted on objects: got None."
             )
-        inner = check_kernel(self.similarity, self.similarity_params).fit(Y)
+        inner = self._inner().fit(Y)
         S = check_gram(inner.gram(Y), name="The similarity matrix", psd=False)
         S = S.astype(np.float64)
         values, U = sla.eigh((S + S.T) / 2.0)

@@ -293,7 +293,6 @@ def fit_hypothesis(estimator, inputs, codes, n_classes, sample_weight, rows, see
     return copy.fit(inputs[seen], codes[seen], sample_weight=sample_weight[seen])
 
 
-@validate_arrays(X="q p")
 def predict_codes(hypothesis, X):
     """What a hypothesis of an ensemble says.
 

@@ -34,11 +34,8 @@ def _enclose_sums(problem, mu, a):
         far = _gamma(p + 4) * (1.0 + np.abs(Z) @ mu)
         hinges = np.maximum(1.0 - Z @ mu + np.outer(_ENDS, far), 0.0)
         loss += hinges @ problem.w[part].astype(np.float64)
-        total, v, size = (
-            total + a[part].sum(),
-            v + a[part] @ Z,
-            size + a[part] @ np.abs(Z),
-        )
+        total, v = total + a[part].sum(), v + a[part] @ Z
+        size += a[part] @ np.abs(Z)
     error = _gamma(2 * (n + 16)) * _ENDS
     return loss * (1.0 + error), total * (1.0 + error), v + np.outer(error, size)
 
@@ -143,12 +140,8 @@ def check_certificate(problem, regularizer, lam, mu, a):
     if a.shape != w.shape or not (np.abs(a - 0.5 * w) <= 0.500001 * w).all():
         raise ValueError(f"a must be {len(w)} numbers between 0 and problem.w.")
     on = A.diagonal() > 0.0
-    if (
-        not np.array_equal(A, A.T)
-        or A[~on].any()
-        or (c < 0).any()
-        or (c[~on] <= 0).any()
-    ):
+    asymmetric = not np.array_equal(A, A.T)
+    if asymmetric or A[~on].any() or (c < 0).any() or (c[~on] <= 0).any():
         raise ValueError("The regulariser has no such certificates: see Regularizer.")
     error = _gamma(4 * (len(mu) + 16)) * _ENDS
     loss, total, v = _enclose_sums(problem, mu, np.clip(a, 0.0, w))

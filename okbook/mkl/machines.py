@@ -245,7 +245,9 @@ class StandardizedKernelsMixin:
         if self.kernels is None:
             return validate_data(self, X, dtype=np.float64, reset=reset)
         if hasattr(X, "__array__") and not hasattr(X, "iloc"):
-            X = check_array(X, dtype=None, allow_nd=True, ensure_all_finite=False)
+            X = check_array(
+                X, dtype=None, ensure_2d=False, allow_nd=True, ensure_all_finite=False
+            )
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 

@@ -1035,7 +1035,8 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         self._validate_params()
         X = validate_data(self, X, dtype=np.float64)
         self._fit_outputs(y, n_samples=len(X))
-        K, limit = self._fit_inputs(X), int(min(self.max_iter * len(X), 2**62))
+        K = self._fit_inputs(X)
+        limit = max(1, int(min(self.max_iter * len(X), 2**62)))
         K_out = center_gram(self.gram_) if self.center else self.gram_
         K_unit, self.lengths_ = normalize_gram(K_out, tol=1e-12, return_norms=True)
         Q = K * K_unit

@@ -479,7 +479,7 @@ def _check_adjacency(A, name="y"):
             ensure_all_finite=False,
             ensure_min_samples=0,
             ensure_min_features=0,
-            input_name="y",
+            input_name=name,
         )
     shape = A.shape
     if len(shape) != 2 or shape[0] != shape[1]:

@@ -412,7 +412,7 @@ class SmoothedSpectrum:
     """
 
     def __init__(self, R, M):
-        R = check_array(R, dtype=np.float64, input_name="R")
+        R = check_array(R, dtype=np.float64, ensure_min_features=0, input_name="R")
         if not callable(M):
             M = check_array(M, accept_sparse=True, input_name="The smoother M")
             if M.shape != (len(R), len(R)):
