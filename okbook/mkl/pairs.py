@@ -884,8 +884,8 @@ class Regularizer:
         root = np.sqrt(A.diagonal())
         least = sla.eigvalsh(A / root / root[:, None], subset_by_index=[0, 0])[0]
         raise ValueError(
-            f"quadratic must be positive semi-definite, but with its diagonal scaled to "
-            f"one it has an eigenvalue of {least:.3g}."
+            f"quadratic must be positive semi-definite, but with its diagonal scaled "
+            f"to one it has an eigenvalue of {least:.3g}."
         )
 
     def __repr__(self):

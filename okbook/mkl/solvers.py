@@ -439,8 +439,8 @@ class SmoothedLoss:
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #ddd6ea7c
 def smoothed_dual(problem, mu, delta):
-    r"""Dual variables that a smoothed loss suggests: its slope at given weights, pair by
-    pair.
+    r"""Dual variables that a smoothed loss suggests: its slope at given weights, pair
+    by pair.
 
     Parameters
     ----------
@@ -912,7 +912,8 @@ def solve_newton(
     -----
     The objective is :math:`\frac\lambda2 R(\mu) + \sum_q w_q [1 - t_q\, \mu^\top
     z_q]_+` over :math:`\mu \ge 0` (eq-mkl-1). Whatever the rounding, no weights at all
-    have an objective below ``dual`` (thm-pairs-bound). Derived in the chapter :ref:`ch-mkl-solvers`.
+    have an objective below ``dual`` (thm-pairs-bound). Derived in the chapter
+    :ref:`ch-mkl-solvers`.
 
     Examples
     --------

@@ -263,7 +263,7 @@ class EMKernelCompletion(_BilinearLinks):
         Time of diffusion of the output kernel, not negative.
     floor : float, default=0.01
         Eigenvectors of the input kernel whose eigenvalue is less than this part of the
-        mean one share one, positive and at most 1.
+        mean one share one; positive.
     max_iter : int, default=100
         At most so many rounds.
     tol : float, default=1e-4
@@ -327,7 +327,7 @@ class EMKernelCompletion(_BilinearLinks):
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
         "beta": [Interval(Real, 0, None, closed="left")],
-        "floor": [Interval(Real, 1e-100, 1, closed="both")],
+        "floor": [Interval(Real, 1e-100, 1e100, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }

@@ -829,8 +829,9 @@ def grow(X, order, by_rows, samples, outputs, rules, block, nodes):
     """Grow one tree, depth first; the number of nodes.
 
     Fills the arrays of ``nodes``, and sorts ``samples`` so that each node is a range.
-    The left child of a node is the next one. ``X`` has a row for each feature, ``order``
-    has them sorted, and ``block`` is a workspace for blocks of the Gram matrix.
+    The left child of a node is the next one. ``X`` has a row for each feature,
+    ``order`` has them sorted, and ``block`` is a workspace for blocks of the Gram
+    matrix.
     """
     weight, rows, weighted, best = (
         outputs.weight,
