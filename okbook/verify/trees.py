@@ -657,6 +657,7 @@ def _judge_stump(X, y, weight, by):
     "1e-6 of the weights of the votes; ties are examined",
     draw=_draw_labels,
     axes=_LABELS,
+    refusals=("no better than chance",),
 )
 def _judge_adaboost(X, y, weight):
     Phi = _one_hot(y, weight)
