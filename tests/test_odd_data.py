@@ -47,9 +47,13 @@ NOT_FINITE = {
     "merge_ties",
     "check_rows",
 }
-# They look for such values, rank infinite ones, use only the length of X, or pass
-# objects on to a function of the caller.
+# They look for such values, rank infinite ones, use only the length of X or y, let
+# the caller say what is allowed, or pass objects on to a function of the caller.
 TAKES_ANYTHING = {
+    "SimilarityKernel.fit",
+    "SimilarityKernel.gram",
+    "check_folds",
+    "validate_data",
     "check_finite",
     "is_finite",
     "first_smallest",
