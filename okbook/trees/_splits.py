@@ -172,6 +172,29 @@ class Nodes(NamedTuple):
     start: np.ndarray
     stop: np.ndarray
 
+# %% ../../nbs/01_trees_1_split_search.ipynb #5e1f0a04
+@jit_new
+def _new_workspace(n, n_all, small, tried, blocks):
+    """A workspace for `n` of `n_all` examples, and for lists of `tried` features (0 for
+    random thresholds), all of them at once in the Gram form, of a node of at most
+    `small` examples if there is a factor."""
+    best, width = tried > 0, min(n, small) if blocks > 0 else n
+    length = best * max(n + 2, tried * (width + 2))
+    return Workspace(
+        np.empty(n, np.uint32),
+        np.empty(n_all, np.uint32),
+        np.empty(max(n, length), np.float32),
+        np.empty(n),
+        np.empty(length, np.uint32),
+        np.empty((3, length)),
+        np.empty((tried, width), np.int32),
+        np.empty((tried, width)),
+        np.empty((3, tried), np.int64),
+        np.empty(n, np.uint32),
+        np.zeros(n_all // 64 + 1, np.uint64),
+        np.zeros(n_all // 4096 + 1, np.uint64),
+    )
+
 # %% ../../nbs/01_trees_1_split_search.ipynb #c42a44a4
 @jit_any_order
 def _sum_at(block, row, index, m):
@@ -233,101 +256,6 @@ def _move_gram(block, examples, rows, listed, first, step, count, above, work):
         R += rows[i]
         w += examples.weight[i]
         work.moved[0, t], work.moved[1, t], work.moved[2, t] = A, R, w
-
-# %% ../../nbs/01_trees_1_split_search.ipynb #d6db17e9
-@jit_new
-def _blocks_of_four(phi, weight):
-    "The columns w_i, r_i (to be filled) and w_i phi(y_i), four side by side."
-    n, d = phi.shape
-    blocks = np.zeros(((d + 5) // 4 if d > 0 else 0, n, 4))
-    for i in range(n * (d > 0)):
-        if weight[i] > 0:
-            blocks[0, i, 0] = weight[i]
-            for c in range(2, d + 2):
-                blocks[c >> 2, i, c & 3] = weight[i] * phi[i, c - 2]
-    return blocks
-
-
-@jit
-def _row_sums_factor(phi, total, samples, start, stop):
-    "The row sums `<t, phi_i>` of the examples of a node."
-    for k in range(np.uintp(start), np.uintp(stop)):
-        i = samples[k]
-        r = phi[0, i, 2] * total[2] + phi[0, i, 3] * total[3]
-        for b in range(1, phi.shape[0]):
-            c = 4 * b
-            r += (phi[b, i, 0] * total[c] + phi[b, i, 1] * total[c + 1]) + (
-                phi[b, i, 2] * total[c + 2] + phi[b, i, 3] * total[c + 3]
-            )
-        phi[0, i, 1] = r
-
-
-@jit
-def _move_factor(phi, listed, first, step, count, moved):
-    """Sums A, R and w over the examples that have moved, one after the other: of the
-    sum g of their rows, `|g|^2` and two entries."""
-    first, step = np.uintp(first), np.uintp(step)
-    for b in range(np.uintp(phi.shape[0])):
-        p, q, r, s, t = 0.0, 0.0, 0.0, 0.0, first
-        if b == 0:
-            for _ in range(count):
-                i = listed[t]
-                p += phi[b, i, 0]
-                q += phi[b, i, 1]
-                r += phi[b, i, 2]
-                s += phi[b, i, 3]
-                moved[0, t], moved[1, t], moved[2, t] = r * r + s * s, q, p
-                t += step
-        else:
-            for _ in range(count):
-                i = listed[t]
-                p += phi[b, i, 0]
-                q += phi[b, i, 1]
-                r += phi[b, i, 2]
-                s += phi[b, i, 3]
-                moved[0, t] += (p * p + q * q) + (r * r + s * s)
-                t += step
-
-# %% ../../nbs/01_trees_1_split_search.ipynb #3525e656
-@jit_any_order
-def _dot_four(phi, i, j, k, l, m):
-    "Scalar products of row `i` of the factor with four others."
-    s, t, u, v = 0.0, 0.0, 0.0, 0.0
-    for c in range(phi.shape[1]):
-        s += phi[i, c] * phi[j, c]
-        t += phi[i, c] * phi[k, c]
-        u += phi[i, c] * phi[l, c]
-        v += phi[i, c] * phi[m, c]
-    return s, t, u, v
-
-# %% ../../nbs/01_trees_1_split_search.ipynb #33ed132d
-@jit
-def _gram_from_factor(phi, place, rows, samples, start, stop, gathered, block):
-    """The node's Gram matrix from the factor, `Phi Phi'`, once the node is small
-    enough, with its row sums."""
-    n = stop - start
-    for a in range(n):
-        i = samples[start + a]
-        place[i] = a
-        for b in range(phi.shape[0]):
-            for c in range(4):
-                gathered[a, 4 * b + c] = phi[b, i, c]
-        gathered[a, 0], gathered[a, 1] = 0.0, 0.0
-    for a in range(n):
-        # by fours; those past the diagonal are overwritten below
-        for b in range(0, a + 1, 4):
-            row, j, k, l = a * n + b, min(b + 1, n - 1), min(b + 2, n - 1), b + 3
-            block[row], block[row + 1], block[row + 2], block[row + 3] = _dot_four(
-                gathered, a, b, j, k, min(l, n - 1)
-            )
-    for a in range(n):
-        for b in range(a + 1, n):
-            block[a * n + b] = block[b * n + a]
-    for a in range(n):
-        total = 0.0
-        for b in range(n):
-            total += block[a * n + b]
-        rows[samples[start + a]] = total
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #5e1f0a01
 # Each of the 64 shifts of a de Bruijn sequence begins with another pattern of six bits.
@@ -432,6 +360,101 @@ def _list_examples(examples, f, samples, node, work, base):
     for k in range(e, e + n):
         values[k] = X[f, listed[k]]
     return np.int64(n), np.int64(n)
+
+# %% ../../nbs/01_trees_1_split_search.ipynb #d6db17e9
+@jit_new
+def _blocks_of_four(phi, weight):
+    "The columns w_i, r_i (to be filled) and w_i phi(y_i), four side by side."
+    n, d = phi.shape
+    blocks = np.zeros(((d + 5) // 4 if d > 0 else 0, n, 4))
+    for i in range(n * (d > 0)):
+        if weight[i] > 0:
+            blocks[0, i, 0] = weight[i]
+            for c in range(2, d + 2):
+                blocks[c >> 2, i, c & 3] = weight[i] * phi[i, c - 2]
+    return blocks
+
+
+@jit
+def _row_sums_factor(phi, total, samples, start, stop):
+    "The row sums `<t, phi_i>` of the examples of a node."
+    for k in range(np.uintp(start), np.uintp(stop)):
+        i = samples[k]
+        r = phi[0, i, 2] * total[2] + phi[0, i, 3] * total[3]
+        for b in range(1, phi.shape[0]):
+            c = 4 * b
+            r += (phi[b, i, 0] * total[c] + phi[b, i, 1] * total[c + 1]) + (
+                phi[b, i, 2] * total[c + 2] + phi[b, i, 3] * total[c + 3]
+            )
+        phi[0, i, 1] = r
+
+
+@jit
+def _move_factor(phi, listed, first, step, count, moved):
+    """Sums A, R and w over the examples that have moved, one after the other: of the
+    sum g of their rows, `|g|^2` and two entries."""
+    first, step = np.uintp(first), np.uintp(step)
+    for b in range(np.uintp(phi.shape[0])):
+        p, q, r, s, t = 0.0, 0.0, 0.0, 0.0, first
+        if b == 0:
+            for _ in range(count):
+                i = listed[t]
+                p += phi[b, i, 0]
+                q += phi[b, i, 1]
+                r += phi[b, i, 2]
+                s += phi[b, i, 3]
+                moved[0, t], moved[1, t], moved[2, t] = r * r + s * s, q, p
+                t += step
+        else:
+            for _ in range(count):
+                i = listed[t]
+                p += phi[b, i, 0]
+                q += phi[b, i, 1]
+                r += phi[b, i, 2]
+                s += phi[b, i, 3]
+                moved[0, t] += (p * p + q * q) + (r * r + s * s)
+                t += step
+
+# %% ../../nbs/01_trees_1_split_search.ipynb #3525e656
+@jit_any_order
+def _dot_four(phi, i, j, k, l, m):
+    "Scalar products of row `i` of the factor with four others."
+    s, t, u, v = 0.0, 0.0, 0.0, 0.0
+    for c in range(phi.shape[1]):
+        s += phi[i, c] * phi[j, c]
+        t += phi[i, c] * phi[k, c]
+        u += phi[i, c] * phi[l, c]
+        v += phi[i, c] * phi[m, c]
+    return s, t, u, v
+
+# %% ../../nbs/01_trees_1_split_search.ipynb #33ed132d
+@jit
+def _gram_from_factor(phi, place, rows, samples, start, stop, gathered, block):
+    """The node's Gram matrix from the factor, `Phi Phi'`, once the node is small
+    enough, with its row sums."""
+    n = stop - start
+    for a in range(n):
+        i = samples[start + a]
+        place[i] = a
+        for b in range(phi.shape[0]):
+            for c in range(4):
+                gathered[a, 4 * b + c] = phi[b, i, c]
+        gathered[a, 0], gathered[a, 1] = 0.0, 0.0
+    for a in range(n):
+        # by fours; those past the diagonal are overwritten below
+        for b in range(0, a + 1, 4):
+            row, j, k, l = a * n + b, min(b + 1, n - 1), min(b + 2, n - 1), b + 3
+            block[row], block[row + 1], block[row + 2], block[row + 3] = _dot_four(
+                gathered, a, b, j, k, min(l, n - 1)
+            )
+    for a in range(n):
+        for b in range(a + 1, n):
+            block[a * n + b] = block[b * n + a]
+    for a in range(n):
+        total = 0.0
+        for b in range(n):
+            total += block[a * n + b]
+        rows[samples[start + a]] = total
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #c8bc955c
 @jit_inline
@@ -800,37 +823,15 @@ FRAME = np.dtype(
     ]
 )
 
-# %% ../../nbs/01_trees_1_split_search.ipynb #5e1f0a04
-@jit_new
-def _new_workspace(n, n_all, small, tried, blocks):
-    """A workspace for `n` of `n_all` examples, and for lists of `tried` features (0 for
-    random thresholds), all of them at once in the Gram form, of a node of at most
-    `small` examples if there is a factor."""
-    best, width = tried > 0, min(n, small) if blocks > 0 else n
-    length = best * max(n + 2, tried * (width + 2))
-    return Workspace(
-        np.empty(n, np.uint32),
-        np.empty(n_all, np.uint32),
-        np.empty(max(n, length), np.float32),
-        np.empty(n),
-        np.empty(length, np.uint32),
-        np.empty((3, length)),
-        np.empty((tried, width), np.int32),
-        np.empty((tried, width)),
-        np.empty((3, tried), np.int64),
-        np.empty(n, np.uint32),
-        np.zeros(n_all // 64 + 1, np.uint64),
-        np.zeros(n_all // 4096 + 1, np.uint64),
-    )
-
 # %% ../../nbs/01_trees_1_split_search.ipynb #9a7ae98f
 @jit_new
 def grow(X, order, by_rows, samples, outputs, rules, block, nodes):
     """Grow one tree, depth first; the number of nodes.
 
     Fills the arrays of ``nodes``, and sorts ``samples`` so that each node is a range.
-    The left child of a node is the next one. ``X`` has a row for each feature, ``order``
-    has them sorted, and ``block`` is a workspace for blocks of the Gram matrix.
+    The left child of a node is the next one. ``X`` has a row for each feature,
+    ``order`` has them sorted, and ``block`` is a workspace for blocks of the Gram
+    matrix.
     """
     weight, rows, weighted, best = (
         outputs.weight,
