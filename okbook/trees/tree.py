@@ -490,8 +490,8 @@ def _sort_inputs(X):
     Examples
     --------
     >>> order = _sort_inputs(np.array([[3], [0], [0]], dtype=np.float32))
-    >>> order.example, order.place, order.common
-    (array([[1, 2, 0]]), array([[2, 0, 1]]), array([[0, 2]]))
+    >>> order.example.tolist(), order.place.tolist(), order.common.tolist()
+    ([[1, 2, 0]], [[2, 0, 1]], [[0, 2]])
     """
     columns = np.ascontiguousarray(X.T) + np.float32(0)  # no negative zeros
     p, n = columns.shape
