@@ -953,3 +953,27 @@ def known_failures(model):
 @parametrize_with_checks(list(checked_models()), expected_failed_checks=known_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def _holds_an_array(numba_type):
+    "Whether a value of this type is an array, or a tuple with one."
+    if isinstance(numba_type, types.BaseTuple):
+        return any(_holds_an_array(member) for member in numba_type.types)
+    return not isinstance(numba_type, (types.Number, types.Boolean, types.NoneType))
+
+
+def test_the_search_returns_numbers_only():
+    """Its functions count no references to arrays, so that one that returned an array
+    would give away what it does not own."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 3)), rng.normal(size=(60, 4))
+    for form in (Y, Y @ Y.T + np.eye(60)):
+        for splitter in ("best", "random"):
+            for weight in (None, rng.integers(0, 3, 60)):
+                kernel = "linear" if form is Y else "precomputed"
+                OutputKernelTree(kernel, splitter=splitter).fit(X, form, weight)
+    compiled = [f for f in vars(_splits).values() if hasattr(f, "overloads")]
+    returned = [o.signature.return_type for f in compiled for o in f.overloads.values()]
+    assert len(compiled) > 20 and len(returned) > 3
+    assert not any(map(_holds_an_array, returned))
+    assert _holds_an_array(typeof((np.ones(1), 1.0)))
