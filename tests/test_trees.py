@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from joblib import parallel_config
+from numba import typeof, types
 from numba.core.event import Event
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -32,6 +33,7 @@ from okbook.trees import (
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
     OutputKernelTree,
+    _splits,
     export_text,
     plot_tree,
     prune_tree,

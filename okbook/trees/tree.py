@@ -524,8 +524,7 @@ def _sort_inputs(X):
     keys.sort(axis=1)
     example = keys.astype(np.uint32)
     place, places = np.empty_like(example), np.arange(n, dtype=np.uint32)
-    for f in range(p):
-        place[f, example[f]] = places
+    np.put_along_axis(place, example, places[None], axis=1)
     # each run of equal values is written at its first place, as its length
     keys >>= np.uint64(32)
     begins = np.ones((p, n), bool)
