@@ -34,9 +34,13 @@ from okbook.trees import OutputKernelRandomForest, OutputKernelTree
 
 BAD = ("raw", "nan", "warned", "silent", "other", "changed")
 # Their results are not finite by definition: areas and thresholds of one class (the
-# attribute threshold_ of the link predictors), a tree
-# or an example without out-of-bag votes, values that are only passed on.
+# attribute threshold_ of the link predictors), the threshold of a stump that has
+# nothing to split, a tree or an example without out-of-bag votes, values that are only
+# passed on.
 NOT_FINITE = {
+    "AdaBoost.fit",
+    "DecisionStump.fit",
+    "best_stump",
     "LinkPredictor.fit",
     "LinkPredictorCV.fit",
     "curve_areas",
@@ -53,6 +57,8 @@ TAKES_ANYTHING = {
     "SimilarityKernel.fit",
     "SimilarityKernel.gram",
     "check_folds",
+    "fit_hypothesis",
+    "staged_votes",
     "validate_data",
     "check_finite",
     "is_finite",
@@ -65,12 +71,31 @@ TAKES_ANYTHING = {
 MISSING = ("ForestKernel", "leaf_numbers", "check_rows", "oob_accuracies")
 
 
+# Of these calls, which take long, every eighth variant is tried.
+SLOW = {
+    "AdaBoost.fit",
+    "AlignmentMKL.fit",
+    "BestKernel.fit",
+    "ForestKernelSVC.fit",
+    "LinkPredictorCV.fit",
+    "TwoStageMKL.fit",
+    "UniformMKL.fit",
+    "best_stump",
+    "local_svms",
+    "pairwise_svm",
+    "solve_cvxpy",
+    "solve_sgd",
+}
+
+
 def allowed(name, argument, variant, verdict):
     """Whether a verdict is what the docstring promises."""
     if name in TAKES_ANYTHING:
         return True
     if verdict == "nan" and name in NOT_FINITE:
         return True
+    if verdict == "other" and name == "KernelCCALinks.fit":
+        return variant == "float32"  # directions of nearly equal correlations
     missing = variant in ("nan", "all nan", "object none")
     return verdict == "silent" and missing and name.startswith(MISSING)
 
@@ -97,7 +122,8 @@ def test_odd_data(room):
     found, n_cases = [], 0
     for call in recorded().values():
         if room_of(call.name) == room:
-            for argument, variant, verdict, word in outcomes(call):
+            every = 8 if call.name in SLOW else 1
+            for argument, variant, verdict, word in outcomes(call, every):
                 n_cases += 1
                 if verdict in BAD and not allowed(
                     call.name, argument, variant, verdict

@@ -5,6 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from joblib import parallel_config
+from numba import typeof, types
+from numba.core.event import Event
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -31,6 +33,7 @@ from okbook.trees import (
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
     OutputKernelTree,
+    _splits,
     export_text,
     plot_tree,
     prune_tree,
@@ -38,6 +41,9 @@ from okbook.trees import (
     resolve_min_samples,
     search_form,
     split_score,
+)
+from okbook.trees import (
+    tree as trees,
 )
 
 ENSEMBLES = [OutputKernelBagging, OutputKernelRandomForest, OutputKernelExtraTrees]
@@ -324,6 +330,53 @@ def test_ensembles_are_scikit_learns_tree_for_tree(ours, peer, weights):
         for t in peer
     )
     assert_allclose(ours.feature_importances_, total / total.sum())
+
+
+INPUTS = {
+    "many": lambda rng: rng.normal(size=(6000, 5)),
+    "rounded": lambda rng: rng.normal(size=(400, 30)).round(1),
+    "few ones": lambda rng: rng.random((300, 400)) < 0.01,
+    "few zeros": lambda rng: rng.random((300, 400)) > 0.01,
+    "around a value": lambda rng: (
+        rng.normal(size=(300, 40)) * (rng.random((300, 40)) < 0.2)
+    ),
+    "one input": lambda rng: rng.normal(size=(40, 1)),
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("form", ["factor", "gram"])
+@pytest.mark.parametrize("peer", [DecisionTreeRegressor, ExtraTreeRegressor])
+def test_few_of_many_features_sorted_listed_and_copied(kind, form, peer):
+    """scikit-learn's trees, where the examples of a node are sorted by bits or by
+    insertion (eq-trees-sorting), where only those that differ from the most frequent
+    value are listed, and where nodes are copied."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = INPUTS[kind](rng).astype(np.float32)
+        X, Y = (X[:200] if form == "gram" else X), rng.normal(size=(6000, 3))
+        Y, weight = Y[: len(X)], rng.integers(0, 3, size=len(X)).astype(float)
+        splitter = "best" if peer is DecisionTreeRegressor else "random"
+        for w in (None, weight):
+            how = {"max_features": "sqrt", "random_state": seed}
+            theirs = peer(**how).fit(X, Y, sample_weight=w)
+            ours = OutputKernelTree(splitter=splitter, **how)
+            if form == "gram":
+                ours.set_params(output_kernel="precomputed")
+                wide = np.hstack([Y - Y.mean(axis=0), 1e-5 * np.eye(len(X))])
+                ours.fit(X, wide @ wide.T, sample_weight=w)
+            else:
+                ours.fit(X, Y, sample_weight=w)
+            assert_same_tree(ours, theirs, X, Y, w)
+
+
+def test_compiling_is_announced_once(caplog):
+    "What numba compiles beside the search, and what comes later, is silent."
+    announce = trees._FirstFit()
+    for function in (trees.find_leaves, trees.grow, trees.grow):
+        announce.on_start(Event("numba:compile", "START", {"dispatcher": function}))
+    assert [r.name for r in caplog.records] == ["okbook"]
+    assert "compiles its tree search" in caplog.text
 
 
 def test_out_of_bag_score_is_scikit_learns():
@@ -902,3 +955,27 @@ def known_failures(model):
 @parametrize_with_checks(list(checked_models()), expected_failed_checks=known_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def _holds_an_array(numba_type):
+    "Whether a value of this type is an array, or a tuple with one."
+    if isinstance(numba_type, types.BaseTuple):
+        return any(_holds_an_array(member) for member in numba_type.types)
+    return not isinstance(numba_type, (types.Number, types.Boolean, types.NoneType))
+
+
+def test_the_search_returns_numbers_only():
+    """Its functions count no references to arrays, so that one that returned an array
+    would give away what it does not own."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 3)), rng.normal(size=(60, 4))
+    for form in (Y, Y @ Y.T + np.eye(60)):
+        for splitter in ("best", "random"):
+            for weight in (None, rng.integers(0, 3, 60)):
+                kernel = "linear" if form is Y else "precomputed"
+                OutputKernelTree(kernel, splitter=splitter).fit(X, form, weight)
+    compiled = [f for f in vars(_splits).values() if hasattr(f, "overloads")]
+    returned = [o.signature.return_type for f in compiled for o in f.overloads.values()]
+    assert len(compiled) > 20 and len(returned) > 3
+    assert not any(map(_holds_an_array, returned))
+    assert _holds_an_array(typeof((np.ones(1), 1.0)))

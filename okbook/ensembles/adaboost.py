@@ -580,6 +580,7 @@ def _resampled_round(learner, X, inputs, codes, n_classes, form, weight, rng):
     return h, _answers(h, X, form)
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #f26c9665
+@validate_arrays(_finite=False, weights="q")
 def staged_votes(answers, weights, n_classes=2):
     r"""Weighted vote of the first hypothesis, the first two, and so on.
 

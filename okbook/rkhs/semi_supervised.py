@@ -869,6 +869,7 @@ def extend_factor(R_landmarks, K_cross):
     return sla.solve_triangular(R_landmarks, K_cross.T, lower=True).T
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #8c3f5b1d
+@validate_arrays(rows="q q3", R_others="q2 q3", K_others="q q2")
 def kernel_remainder(rows, R_others, K_others):
     r"""Compute what the factor of a Gram matrix leaves of the kernel values of new
     nodes.
