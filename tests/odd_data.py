@@ -12,8 +12,8 @@ import doctest
 import functools
 import importlib
 import inspect
-import itertools
 import io
+import itertools
 import linecache
 import pkgutil
 import warnings
