@@ -1482,7 +1482,7 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Phi="n d", K="n n")
+@validate_arrays(Phi="n q", K="n n")
 def is_factor(Phi, K, n_vectors=8):
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by products with random vectors.
 

@@ -812,8 +812,8 @@ def _margin_ascent(Q, C, tol, max_steps):
 @validate_params(
     {
         "C": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_steps": [Interval(Integral, 0, None, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )

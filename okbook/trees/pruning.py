@@ -78,7 +78,7 @@ def weakest_links(tree):
 # %% ../../nbs/01_trees_2_pruning.ipynb #83814398
 @validate_params(
     {
-        "ccp_alpha": [Interval(Real, 0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0, np.inf, closed="both")],
     },
     prefer_skip_nested_validation=True,
 )
