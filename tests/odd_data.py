@@ -17,6 +17,7 @@ import itertools
 import linecache
 import pkgutil
 import warnings
+import zlib
 from contextlib import redirect_stdout
 
 import numba
@@ -464,8 +465,8 @@ def same(a, b):
 
 def outcomes(call, every=1):
     """Place, variant, verdict and word on it, for all variants of all arrays, or for
-    every second, third and so on."""
-    count = itertools.count()
+    every second, third and so on, from another one on for each call."""
+    count = itertools.count(zlib.crc32(call.name.encode()) % every)
     for place in call.places():
         A = dense(call.at(place))
         if A.size == 0:
