@@ -389,7 +389,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         Numbers of kernels and of training examples.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if they have names.
 
     Warns
@@ -839,7 +839,7 @@ class UniformMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if they have names.
 
     See Also
@@ -905,7 +905,7 @@ class BestKernel(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if they have names.
 
     See Also
@@ -1049,7 +1049,7 @@ class AlignmentMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if they have names.
 
     See Also
@@ -1173,7 +1173,7 @@ class TwoStageMKL(_KernelMachine):
         The classes.
     n_features_in_ : int
         Number of columns of the inputs, if they have columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if they have names.
 
     See Also
