@@ -439,13 +439,16 @@ def test_bad_certificates_are_refused():
     term, w = make_regularizer("l2", 2), problem.w
     for mu in ([1.0], [1.0, -1e-9], [np.nan, 1.0], [np.inf, 1.0]):
         for function in (check_certificate, certificate):
-            with pytest.raises(ValueError, match="mu must be|must not be negative"):
+            with pytest.raises(ValueError, match="mu must|must not be|mu contains"):
                 function(problem, term, 1.0, np.array(mu), w)
     for a in (w[1:], np.where(w > 0, np.nan, w), 1.001 * w, -0.001 * w):
         with pytest.raises(ValueError, match="a must be 10 numbers between 0"):
             check_certificate(problem, term, 1.0, np.zeros(2), a)
     for a in (w[1:], np.where(w > 0, np.nan, w)):
-        with pytest.raises(ValueError, match="a must be a vector of 10 finite numbers"):
+        with pytest.raises(
+            ValueError,
+            match="a must be a vector of 10|a contains NaN|dual_value: a must",
+        ):
             dual_value(problem, term, 1.0, a)
     for lam in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="'lam' parameter of check_certificate"):

@@ -313,8 +313,9 @@ def validate_arrays(_finite=True, **declared):
 def _is_numerical(error):
     """Whether an error comes from what the numbers have become, inside LAPACK or a
     division."""
-    kinds = (ArithmeticError, np.linalg.LinAlgError)
-    return isinstance(error, kinds) or "infs or NaNs" in str(error)
+    kinds = (OverflowError, ZeroDivisionError, FloatingPointError)
+    numerical = isinstance(error, (*kinds, np.linalg.LinAlgError))
+    return numerical or "infs or NaNs" in str(error)
 
 
 def _parts(result):

@@ -327,7 +327,7 @@ class EMKernelCompletion(_BilinearLinks):
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
         "beta": [Interval(Real, 0, None, closed="left")],
-        "floor": [Interval(Real, 1e-100, 1e100, closed="both")],
+        "floor": [Interval(Real, 1e-100, 1e6, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }

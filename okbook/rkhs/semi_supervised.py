@@ -114,9 +114,10 @@ def check_graph(graph, n_nodes=None):
     array([[0., 2.],
            [2., 0.]])
     """
-    graph = check_array(
+    W = check_array(
         graph,
-        accept_sparse=True,
+        accept_sparse="csr",
+        dtype=np.float64,
         ensure_2d=False,
         allow_nd=True,
         ensure_all_finite=False,
@@ -124,11 +125,7 @@ def check_graph(graph, n_nodes=None):
         ensure_min_features=0,
         input_name="The graph",
     )
-    W = (
-        sp.csr_array(graph, dtype=np.float64)
-        if sp.issparse(graph)
-        else graph.astype(np.float64, copy=False)
-    )
+    W = sp.csr_array(W) if sp.issparse(W) else W
     n = W.shape[0] if n_nodes is None and W.ndim == 2 else n_nodes
     if W.shape != (n, n):
         raise ValueError(
