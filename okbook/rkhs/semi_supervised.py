@@ -831,7 +831,7 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
     return np.array(losses), best, chosen
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #79a62a3e
-@validate_arrays(R_landmarks="m m", K_cross="q m")
+@validate_arrays(R_landmarks="q2 q2", K_cross="q q2")
 def extend_factor(R_landmarks, K_cross):
     r"""Compute the rows that new nodes have in the factor of the Gram matrix.
 
