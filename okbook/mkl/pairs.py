@@ -279,12 +279,12 @@ def _checked_grams(kernels, n, check_psd):
                 f"kernels[{m}] must have a row and a column for each of the {n} "
                 f"labels: {K.shape}."
             )
-        if not K[0].any() and not K.any():
+        largest = max(K.max(), -K.min())
+        if largest == 0.0:
             raise ValueError(
                 f"kernels[{m}] is zero: it says nothing about any pair, and "
                 f"correlates with nothing."
             )
-        largest = max(K.max(), -K.min())
         if not _SINGLE.tiny <= largest <= _SINGLE.max:
             raise ValueError(
                 f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
