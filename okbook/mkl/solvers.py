@@ -730,6 +730,7 @@ class _NewtonSolver:
     def __init__(self, loss, regularizer, tol, max_iter, verbose=0, problem=None):
         self.loss, self.regularizer, self.problem = loss, regularizer, problem
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
+        self.goal = tol
         self.flat = np.where(regularizer.curved, 0.0, regularizer.linear)
 
     def solve(self, state, point):
@@ -765,7 +766,13 @@ class _NewtonSolver:
                 f"lam {lam:.3g}: {n_passes:8.2f} passes, width "
                 f"{point.delta:.1e}, relative gap {state.gap:.1e}"
             )
-        return state.gap <= self.tol or state.n_iter >= self.max_iter
+        if state.held and point.objective < (1.0 - self.goal) * state.objective:
+            return True  # no bound of this problem is high enough
+        return self.is_done(state)
+
+    def is_done(self, state):
+        """Whether the gap is closed, or no steps are left."""
+        return state.gap <= self.goal or state.n_iter >= self.max_iter
 
     def descend(self, old, lam, delta, slack):
         """The next point, with a new width: lower than the old one, at the cost of a
@@ -985,6 +992,19 @@ def _dual_rows(scores, t, w, deltas, sums):
         sums[k, 2] += total
         sums[k, 3] += error
 
+
+@njit(cache=True, nogil=True)
+def _near_rows(scores, t, reaches, start, every):
+    """Of every so many-th pair of a block, from ``start`` on, those whose margins are
+    near the kink: the vectors of weights for which they are, and the pairs."""
+    found = np.empty((2, scores.size // every + len(scores)), dtype=np.int64)
+    n = 0
+    for k in range(len(scores)):
+        for q in range(start, len(t), every):
+            found[0, n], found[1, n] = k, q
+            n += abs(1.0 - t[q] * scores[k, q]) < reaches[k]
+    return found[:, :n]
+
 # %% ../../nbs/04_mkl_1_solvers.ipynb #0d7769da
 # Rows of Z that are multiplied together: with seventy kernels half a megabyte in double
 # precision, which stays in the cache from the first product to the second.
@@ -1036,14 +1056,11 @@ def evaluate_many(loss, mus, deltas, every=None):
             block = loss.Z[part].astype(np.float64)
             scores = mus @ block.T
             if every:
-                some = slice(-q % every, None, every)
-                u = 1.0 - loss.t[part][some] * scores[:, some]
-                inside = np.abs(u) < _NEAR_WIDTHS * deltas[:, None]
+                args = _NEAR_WIDTHS * deltas, -q % every, every
+                k, j = _near_rows(scores, loss.t[part], *args)
             _dual_rows(scores, loss.t[part], loss.w[part], deltas, sums)
             adjoint += scores @ block
             if every:
-                k, j = np.nonzero(inside)
-                j = every * j + some.start
                 near.append((k, q + j, scores[k, j]))
         return np.c_[sums, adjoint], near
 
@@ -1118,9 +1135,11 @@ _COMMON_PASS = 4
 # after each further one of twice as many.
 _NEAR_EVERY = 8
 # Their problem is solved in so many steps at most.
-_HELD_STEPS = 5
+_HELD_STEPS = 8
+_HELD_TOL = 0.5
+_BEGIN_TOL, _BEGIN_STEPS = 1.0, 100
 # The shifted sample is solved to this part of the tolerance, in so many steps at most.
-_SHIFTED_TOL, _SHIFTED_STEPS = 0.5, 4
+_SHIFTED_TOL, _SHIFTED_STEPS = 0.5, 3
 # Pairs far from the kink are held only if the gap is at most so many times the
 # tolerance.
 _HOLD_FROM = 100.0
@@ -1143,15 +1162,18 @@ def _begin_on_sample(newton, sample, states):
     for k in range(0, len(states), _SHIFT_EVERY):
         group = states[k : k + _SHIFT_EVERY]
         rough = [_SolverState(state.lam) for state in group]
-        inner = _NewtonSolver(loss, newton.regularizer, newton.tol, newton.max_iter)
+        inner = _NewtonSolver(
+            loss, newton.regularizer, _BEGIN_TOL * newton.tol, _BEGIN_STEPS
+        )
         _solve_descending(inner, rough, point)
         for state, begun in zip(group, rough):
             state.point, state.n_passes = begun.point, begun.n_passes
-        last = group[-1]
-        full = newton.loss.evaluate(last.point.mu, last.point.delta)
-        last.n_passes += 1.0
-        loss = _ShiftedLoss(sample, full)
-        point = loss.start
+        if k + _SHIFT_EVERY < len(states):
+            last = group[-1]
+            full = newton.loss.evaluate(last.point.mu, last.point.delta)
+            last.n_passes += 1.0
+            loss = _ShiftedLoss(sample, full)
+            point = loss.start
 
 
 def _common_pass(loss, states, every):
@@ -1186,8 +1208,9 @@ def _bound_near_kink(newton, state):
     held = _ShiftedLoss(few, replace(point, total=-minus, adjoint=v), signed)
     rough = _SolverState(state.lam, objective=state.objective, held=True)
     inner = _NewtonSolver(
-        held, newton.regularizer, newton.tol, _HELD_STEPS, problem=problem
+        held, newton.regularizer, _HELD_TOL * newton.tol, _HELD_STEPS, problem=problem
     )
+    inner.goal = newton.tol
     inner.solve(rough, held.start)
     state.n_passes += held.passes
     if rough.dual > state.dual:
@@ -1201,7 +1224,9 @@ def _improve(newton, sample, state):
     if state.n_iter > 0 or state.gap <= _HOLD_FROM * newton.tol:
         _bound_near_kink(newton, state)
     state.n_iter += 1
-    if state.gap > newton.tol:
+    if state.gap <= newton.tol:
+        state.trace.append((state.n_passes, state.gap))
+    else:
         shifted = _ShiftedLoss(sample, state.point)
         tol = _SHIFTED_TOL * newton.tol
         inner = _NewtonSolver(shifted, newton.regularizer, tol, _SHIFTED_STEPS)
@@ -1217,24 +1242,19 @@ def _solve_in_rounds(newton, sample, states):
         for state, point in zip(states, _common_pass(newton.loss, states, every)):
             state.point = point
             newton.closes(state, point, state.n_passes + 1.0)
-        states = [state for state in states if not _is_closed(newton, state)]
+        states = [state for state in states if not newton.is_done(state)]
         inside = [copy_context() for _ in states]  # what is checked is not checked again
         with ThreadPoolExecutor(effective_n_jobs(newton.loss.n_jobs)) as pool:
             work = lambda context, state: context.run(
                 _improve, newton, sample, state
             )
             list(pool.map(work, inside, states))
-        states = [state for state in states if not _is_closed(newton, state)]
+        states = [state for state in states if state.gap > newton.tol]
         if every == 1:
             for state in states:
                 newton.solve(state, newton.loss.evaluate(state.mu, state.point.delta))
             break
         every //= 2
-
-
-def _is_closed(newton, state):
-    """Whether the gap of a lam is closed, or no steps are left."""
-    return state.gap <= newton.tol or state.n_iter >= newton.max_iter
 
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #c59d6b20
