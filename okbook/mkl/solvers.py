@@ -730,7 +730,7 @@ class _NewtonSolver:
     def __init__(self, loss, regularizer, tol, max_iter, verbose=0, problem=None):
         self.loss, self.regularizer, self.problem = loss, regularizer, problem
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
-        self.goal = tol
+        self.goal = tol  # the gap to stop at; tol sets width and slack
         self.flat = np.where(regularizer.curved, 0.0, regularizer.linear)
 
     def solve(self, state, point):
@@ -912,8 +912,8 @@ def solve_newton(
         good they are; ``objective`` and ``dual``, the values of the two; ``gap``, their
         difference as a part of the objective; ``n_iter``, the steps of Newton's method;
         ``n_passes``, how often the array of pairs has been read; ``trace`` (n_iter + 1,
-        2), passes and gap after each step; ``proof``, the weights and the width from
-        which :func:`smoothed_dual` computes ``a``.
+        2), passes and gap after each step; ``proof``, what
+        :func:`smoothed_dual` is to be called with to compute ``a``.
 
     Raises
     ------
@@ -1009,8 +1009,8 @@ def _near_rows(scores, t, reaches, start, every):
 # Rows of Z that are multiplied together: with seventy kernels half a megabyte in double
 # precision, which stays in the cache from the first product to the second.
 _PASS_BLOCK = 2**10
-# A pair is near the kink within so many widths of it: the zone is half a width on either
-# side, and margins move.
+# A pair is near the kink within so many widths of it: the zone is half a width on
+# either side, and margins move.
 _NEAR_WIDTHS = 1.0
 
 
@@ -1131,18 +1131,14 @@ class _ShiftedLoss:
 _SHIFT_EVERY = 5
 # From so many lams on a common pass is faster than one for each.
 _COMMON_PASS = 4
-# Of every so many-th pair those near the kink are used after the first common pass, and
+# Of every so many-th pair those near the kink move after the first common pass, and
 # after each further one of twice as many.
 _NEAR_EVERY = 8
-# Their problem is solved in so many steps at most.
-_HELD_STEPS = 8
-_HELD_TOL = 0.5
-_BEGIN_TOL, _BEGIN_STEPS = 1.0, 100
+# Others are held, to a part of the tolerance, in so many steps at most; and in the
+# first round only if the gap is at most so many times the tolerance.
+_HELD_TOL, _HELD_STEPS, _HELD_FROM = 0.5, 8, 100.0
 # The shifted sample is solved to this part of the tolerance, in so many steps at most.
-_SHIFTED_TOL, _SHIFTED_STEPS = 0.5, 3
-# Pairs far from the kink are held only if the gap is at most so many times the
-# tolerance.
-_HOLD_FROM = 100.0
+_SHIFTED_TOL, _SHIFTED_STEPS = 0.2, 6
 
 
 def _solve_descending(newton, states, point=None):
@@ -1162,9 +1158,7 @@ def _begin_on_sample(newton, sample, states):
     for k in range(0, len(states), _SHIFT_EVERY):
         group = states[k : k + _SHIFT_EVERY]
         rough = [_SolverState(state.lam) for state in group]
-        inner = _NewtonSolver(
-            loss, newton.regularizer, _BEGIN_TOL * newton.tol, _BEGIN_STEPS
-        )
+        inner = _NewtonSolver(loss, newton.regularizer, newton.tol, newton.max_iter)
         _solve_descending(inner, rough, point)
         for state, begun in zip(group, rough):
             state.point, state.n_passes = begun.point, begun.n_passes
@@ -1192,17 +1186,12 @@ def _common_pass(loss, states, every):
 
 
 def _bound_near_kink(newton, state):
-    """Raise the bound of a lam: the pairs near the kink move, and all others are
-    held."""
-    loss, problem, point, (near, signed) = (
-        newton.loss,
-        newton.problem,
-        state.point,
-        state.point.near,
-    )
-    few = SmoothedLoss(
-        loss.Z[near], loss.t[near], loss.w[near], share=len(near) / len(loss.w)
-    )
+    """Raise the bound of a lam: the pairs near the kink move, and all others are held
+    (eq-mklsolve-held)."""
+    loss, problem, point = newton.loss, newton.problem, state.point
+    near, signed = point.near
+    share = len(near) / len(loss.w)
+    few = SmoothedLoss(loss.Z[near], loss.t[near], loss.w[near], share=share)
     nothing = np.zeros(len(point.mu))
     minus, _, v = problem.round_outward(nothing, -point.total, 0.0, point.adjoint)
     held = _ShiftedLoss(few, replace(point, total=-minus, adjoint=v), signed)
@@ -1219,9 +1208,10 @@ def _bound_near_kink(newton, state):
 
 
 def _improve(newton, sample, state):
-    """Close the gap of a lam on the pairs near the kink, or else find its next
-    point, the solution of its own shifted sample."""
-    if state.n_iter > 0 or state.gap <= _HOLD_FROM * newton.tol:
+    """Close the gap of a lam on the pairs near the kink, or else find its next point:
+    the solution of its own shifted sample."""
+    worth = state.n_iter > 0 or state.gap <= _HELD_FROM * newton.tol
+    if worth and len(state.point.near[0]):
         _bound_near_kink(newton, state)
     state.n_iter += 1
     if state.gap <= newton.tol:
@@ -1243,11 +1233,9 @@ def _solve_in_rounds(newton, sample, states):
             state.point = point
             newton.closes(state, point, state.n_passes + 1.0)
         states = [state for state in states if not newton.is_done(state)]
-        inside = [copy_context() for _ in states]  # what is checked is not checked again
+        inside = [copy_context() for _ in states]  # checked arrays stay checked
         with ThreadPoolExecutor(effective_n_jobs(newton.loss.n_jobs)) as pool:
-            work = lambda context, state: context.run(
-                _improve, newton, sample, state
-            )
+            work = lambda context, state: context.run(_improve, newton, sample, state)
             list(pool.map(work, inside, states))
         states = [state for state in states if state.gap > newton.tol]
         if every == 1:
@@ -1255,7 +1243,6 @@ def _solve_in_rounds(newton, sample, states):
                 newton.solve(state, newton.loss.evaluate(state.mu, state.point.delta))
             break
         every //= 2
-
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #c59d6b20
 def positive_grid(values, name):
@@ -1330,7 +1317,8 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     -----
     From the largest lam down on few pairs, each from where the last has ended; of many
     pairs a sample is used for that, and one pass over all of them serves all lams
-    (eq-mklsolve-shift). Derived in the chapter :ref:`ch-mkl-solvers`.
+    (eq-mklsolve-shift); between passes only pairs near the kink are read to raise a
+    bound (eq-mklsolve-held). Derived in the chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
