@@ -444,8 +444,8 @@ class SmoothedLoss:
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #ddd6ea7c
 def smoothed_dual(problem, mu, delta, moved=None):
-    r"""Dual variables that a smoothed loss suggests: its slope at given weights, pair by
-    pair.
+    r"""Dual variables that a smoothed loss suggests: its slope at given weights, pair
+    by pair.
 
     Parameters
     ----------
