@@ -345,6 +345,10 @@ def test_nonnegative_quadratic(p):
         assert_allclose(value(again, A, u), value(x, A, u), atol=1e-7)
     twins = nonnegative_quadratic(np.ones((2, 2)), np.array([1.0, 2.0]))
     assert_allclose(twins, [0, 2])
+    with pytest.raises(ValueError, match=r"no finite minimum: A\[1, 1\] is 0"):
+        nonnegative_quadratic(np.diag([1.0, 0.0]), np.ones(2))  # and does not hang
+    flat = nonnegative_quadratic(np.zeros((1, 1)), np.array([-1.0]), start=np.ones(1))
+    assert_allclose(flat, 0)
 
 
 # Duality

@@ -198,6 +198,14 @@ def test_alignment_by_cvxpy(seed):
         np.tensordot(joint, kernels, 1),
         atol=1e-6,
     )
+    scales = np.array([1e-300, 1e-300, 1e-300, 1e300, 1e300, 1e300])[:, None, None]
+    for method in ("joint", "independent"):  # no square of 1e-300 counts as nothing
+        same = alignment_weights(1e-300 * np.array(kernels), y, method)
+        assert_allclose(same, alignment_weights(kernels, y, method), atol=1e-12)
+    far = alignment_weights(scales * np.array(kernels), y, "independent")
+    assert far[3:].max() < 1e-200 < far[:3].max()
+    with pytest.raises(ValueError, match=r"kernels\[1\] is zero"):
+        alignment_weights([np.eye(2), np.zeros((2, 2))], [0, 1])
 
 
 def test_copies_do_not_move_the_combined_regulariser(iris):

@@ -92,8 +92,7 @@ def target_alignment(K, y):
     Raises
     ------
     ValueError
-        If there are not two classes, or as many labels as rows, or if K is zero or not
-        finite.
+        If there are not two classes, or as many labels as rows, or if K is not finite.
 
     Notes
     -----
@@ -111,12 +110,16 @@ def target_alignment(K, y):
             f"K must have a row and a column for each of the {len(signs)} labels: "
             f"got shape {K.shape}."
         )
-    size = np.linalg.norm(K)
-    if not np.isfinite(size):
+    largest = np.abs(K).max()
+    if not np.isfinite(largest):
         raise ValueError(
-            f"A Gram matrix of norm {size} has no alignment: it must be finite."
+            f"A Gram matrix with an entry of {largest} has no alignment: it must be "
+            f"finite."
         )
-    return signs @ (K @ signs) / (len(signs) * size) if size else np.float64(0.0)
+    if largest == 0.0:
+        return np.float64(0.0)
+    K = K / 2.0 ** np.floor(np.log2(largest))  # no square is too large, or too small
+    return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))
 
 # %% ../../nbs/03_forest_kernel.ipynb #8f149638
 def forest_trees(forest):

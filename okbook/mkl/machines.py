@@ -969,8 +969,8 @@ def alignment_weights(kernels, y, method="joint"):
     Raises
     ------
     ValueError
-        If the method is not known, or a matrix has not a row and a column for each
-        label.
+        If the method is not known, a matrix has not a row and a column for each
+        label, or is zero.
 
     Notes
     -----
@@ -992,18 +992,27 @@ def alignment_weights(kernels, y, method="joint"):
             f"Each kernel must have a row and a column for each of the {len(y)} labels."
         )
     p, n = len(kernels), len(y)
+    largest = np.array([np.abs(K).max() for K in kernels], dtype=np.float64)
+    if not largest.all():
+        raise ValueError(
+            f"kernels[{largest.argmin()}] is zero: it is aligned with nothing."
+        )
+    units = np.exp2(np.floor(np.log2(largest)))  # powers of two: nothing is rounded
     a, M = np.zeros(p), np.zeros((p, p))
     step = max(1, max(1, _ALIGNMENT_BLOCK // n) // p)
     for i in range(0, n, step):
         rows = slice(i, i + step)
-        F = np.stack([np.asarray(K[rows], dtype=np.float64).ravel() for K in kernels])
+        F = np.stack([np.asarray(K[rows], dtype=float).ravel() for K in kernels])
+        F /= units[:, None]
         a += F @ np.where(np.equal.outer(y[rows], y), 1.0, -1.0).ravel()
         M += F @ F.T
     if method == "joint":
         v = nonnegative_quadratic(M, a)
     else:
         v = np.maximum(a, 0.0) / np.sqrt(M.diagonal())
-    return v / np.linalg.norm(v) if v.any() else v
+    v *= units.min() / units
+    v /= v.max() or 1.0
+    return v / (np.linalg.norm(v) or 1.0)
 
 # %% ../../nbs/04_mkl_2_machines.ipynb #b0d1aef2
 class AlignmentMKL(_KernelMachine):

@@ -1141,7 +1141,7 @@ def _solve_ridged(A, ridge, u):
             return x
         if info < 0 or not np.isfinite(A).all():
             raise ValueError("The matrix of a quadratic program must be finite.")
-        ridge = _RAISED * ridge
+        ridge = _RAISED * np.maximum(ridge, _TINY)
 
 
 @validate_arrays(A="p p", u="p", start="p")
@@ -1167,6 +1167,12 @@ def nonnegative_quadratic(A, u, start=None, max_steps=None):
     ndarray of shape (p,)
         The solution.
 
+    Raises
+    ------
+    ValueError
+        If there is no minimum, because a diagonal entry vanishes where ``u`` is
+        positive; if ``A`` is not finite.
+
     Notes
     -----
     The algorithm of Lawson and Hanson. A singular block is no obstacle: the solution of
@@ -1182,6 +1188,13 @@ def nonnegative_quadratic(A, u, start=None, max_steps=None):
     >>> nonnegative_quadratic(A, np.array([1.0, 0.2])).round(6)
     array([1., 0.])
     """
+    flat = np.flatnonzero((u > 0) & (A.diagonal() <= _TINY * u))
+    if len(flat):
+        m = flat[0]
+        raise ValueError(
+            f"The quadratic program has no finite minimum: A[{m}, {m}] is {A[m, m]:g}, "
+            f"and u[{m}] is {u[m]:g}."
+        )
     units = _units(A.diagonal())
     A, u = A / units / units[:, None], u / units
     x = np.zeros(len(u)) if start is None else units * start
