@@ -1007,10 +1007,9 @@ def alignment_weights(kernels, y, method="joint"):
         a += F @ np.where(np.equal.outer(y[rows], y), 1.0, -1.0).ravel()
         M += F @ F.T
     if method == "joint":
-        v = nonnegative_quadratic(M, a)
+        v = nonnegative_quadratic(M, a) * (units.min() / units)
     else:
         v = np.maximum(a, 0.0) / np.sqrt(M.diagonal())
-    v *= units.min() / units
     v /= v.max() or 1.0
     return v / (np.linalg.norm(v) or 1.0)
 
