@@ -595,9 +595,7 @@ def test_alignment(data):
     assert_allclose(target_alignment(grams[0] + grams[1], y), parts)
     with pytest.raises(ValueError, match=r"with n=3 as in K: got \(90,\)"):
         target_alignment(np.eye(3), y)
-    with pytest.raises(
-        ValueError, match="has no alignment: it must be finite|infinity"
-    ):
+    with pytest.raises(ValueError, match="contains infinity"):
         target_alignment(np.inf * np.ones((90, 90)), y)
     assert target_alignment(0.0 * grams[0], y) == 0.0
     for factor in (1e-300, 1e300):
