@@ -919,12 +919,13 @@ def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
         W, Q, T = np.float64(m), 0.0, 0.0
         for k in range(np.uintp(start), np.uintp(stop)):
             Q += examples.trace[samples[k]]
-            T += rows[samples[k]]
+        if stride > 0:
+            for k in range(np.uintp(start), np.uintp(stop)):
+                T += rows[samples[k]]
         if weighted:
             W = _total_weight(examples.weight, samples, start, stop)
         if phi is not None:
             if stride == 0:
-                T = 0.0
                 for c in range(work.totals.shape[1]):
                     factor.total[c] = work.totals[size, c]
                     T += factor.total[c] * factor.total[c] if c > 1 else 0.0

@@ -417,7 +417,7 @@ class FactorOutputs(NamedTuple):
         "What the search reads, for weights of the examples."
         trace, rows = weight * self.diagonal, np.zeros(len(self.phi))
         square = weight * weight * self.diagonal
-        phi = self.columns * weight[:, None] if weighted else self.columns.copy()
+        phi = self.columns * weight[:, None] if weighted else self.columns
         return Outputs(NO_GRAM, phi, weight, trace, square, rows, weighted)
 
     def workspace(self, weighted):
@@ -623,6 +623,9 @@ class TreeGrower:
             np.empty((2, size)),
         )
         outputs = self.outputs.weighted_by(w, weighted)
+        if self.rules.best and outputs.phi is not None and not weighted:
+            # the search writes row sums into one of the columns
+            outputs = outputs._replace(phi=outputs.phi.copy())
         m = grow(
             self.X,
             self.order,
@@ -636,7 +639,7 @@ class TreeGrower:
             Nodes(right, feature, threshold, impurity, start, stop),
         )
         (right, feature, start, stop), (threshold, impurity) = (
-            block[:, :m].copy() for block in columns
+            block if m == size else block[:, :m].copy() for block in columns
         )
         return Tree(right, feature, threshold, impurity, start, stop, samples, w)
 
