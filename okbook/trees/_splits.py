@@ -151,8 +151,9 @@ class Workspace(NamedTuple):
     "Arrays that are filled anew at each node, or for each tree."
 
     block: np.ndarray  # blocks of the Gram matrix
-    left: np.ndarray  # (n,) examples of one side
-    right: np.ndarray  # (n,) examples of the other
+    left: np.ndarray  # (n,) rows of examples in the block
+    right: np.ndarray  # (n,) places of examples in an order
+    sides: np.ndarray  # (4, n) examples left and right of two cuts
     values: np.ndarray  # values of the listed examples
     sums: np.ndarray  # (n,) sums of kernel values
     listed: np.ndarray  # examples in the order of a feature, or of several ones
@@ -542,16 +543,16 @@ def _best_split(examples, rows, factor, block, samples, node, work, rules):
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #f376db03
 @jit
-def _side_sums_gram(values, offset, stride, place, rows, side, m):
+def _side_sums_gram(values, offset, stride, place, rows, side, m, index):
     """`A = s'Ks` and `R = r's` of one side: half of a square of the block
-    (eq-trees-gain). Overwrites the examples in `side` by their rows in the block."""
+    (eq-trees-gain). Fills `index` with the rows of the side in the block."""
     A, R = 0.0, 0.0
     for a in range(np.uintp(m)):
         i = side[a]
         R += rows[i]
-        side[a] = place[i]
-        row = offset + side[a] * stride
-        A += 2.0 * _sum_at(values, row, side, a) + values[row + side[a]]
+        index[a] = place[i]
+        row = offset + index[a] * stride
+        A += 2.0 * _sum_at(values, row, index, a) + values[row + index[a]]
     return A, R
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #3c14e2c3
@@ -631,8 +632,8 @@ def _total_weight(weight, index, start, stop):
 @jit_inline
 def _best_random_split(examples, rows, factor, block, samples, node, work, rules):
     """The best of `max_features` splits with one random threshold each
-    (extra-trees)."""
-    left, right, values = work.left, work.right, work.values
+    (extra-trees), which of the `sides` are its two, and how many are left."""
+    sides, values, free, kept, kept_left = work.sides, work.values, 0, 2, np.int64(0)
     features, count, state = work.sampler
     start, stop, in_gram = node.start, node.stop, True
     found, cut, best, n, zero = -1, 0.0, -np.inf, stop - start, np.int64(0)
@@ -651,18 +652,27 @@ def _best_random_split(examples, rows, factor, block, samples, node, work, rules
         a, b = np.float64(low), np.float64(high)
         threshold = (b - a) * np.float64(_rand(state)) / RAND_MAX + a
         threshold = a if threshold == b else threshold
-        if n == 2:  # whatever separates two examples has the same gain
-            if found < 0:
-                found, cut, best = f, threshold, node.scatter
+        if n == 2 and found >= 0:  # whatever separates two has the same gain
             continue
+        left, right = sides[free], sides[free + 1]
         n_left = _partition(values, threshold, samples, start, stop, left, right)
-        if min(n_left, n - n_left) >= rules.min_samples_leaf:
+        if n == 2:
+            found, cut, best = f, threshold, node.scatter
+            kept, kept_left = free, n_left
+        elif min(n_left, n - n_left) >= rules.min_samples_leaf:
             side, m = (left, n_left) if 2 * n_left <= n else (right, n - n_left)
             A = R = w = 0.0
             if in_gram:
                 w = _total_weight(examples.weight, side, zero, m)
                 A, R = _side_sums_gram(
-                    block.values, block.offset, block.stride, block.place, rows, side, m
+                    block.values,
+                    block.offset,
+                    block.stride,
+                    block.place,
+                    rows,
+                    side,
+                    m,
+                    work.left,
                 )
             if factor is not None:
                 if not in_gram:
@@ -671,8 +681,9 @@ def _best_random_split(examples, rows, factor, block, samples, node, work, rules
                     )
             gain = _gain(A, R, w, node.weight, node.total)
             if gain > _gain_to_beat(best, node.rounding):
-                found, cut, best = f, threshold, gain
-    return Split(found, cut, best)
+                found, cut, best, kept_left = f, threshold, gain, n_left
+                free, kept = kept, free
+    return Split(found, cut, best), kept, kept_left
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #c9cddda2
 @jit_inline
@@ -836,6 +847,7 @@ def new_workspace(X, rules, block, rank=0, copies=False):
         block,
         left=np.empty(n, np.uint32),
         right=np.empty(n, np.uint32),
+        sides=np.empty((4, n), np.uint32),
         values=np.empty(max(n, length), np.float32),
         sums=np.empty(n),
         listed=np.empty(length, np.uint32),
@@ -873,7 +885,7 @@ def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
     samples = samples.view(np.uint32)  # unsigned: no index is counted from the end
     n, (p, n_all), n_rows = samples.shape[0], X.shape, outputs.gram.shape[0]
     gram, block, stack = outputs.gram.reshape(-1), work.block, work.stack
-    place, left, right, factor = work.place, work.left, work.right, work.factor
+    place, left, sides, factor = work.place, work.left, work.sides, work.factor
     features, count, state = work.sampler
     constant, state[0] = work.constant, rules.seed
     for f in range(p):
@@ -962,26 +974,34 @@ def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
         source = Block(block if copied else gram, offset, stride, place)
         count[KNOWN], count[FOUND], count[DRAWN], count[VISITED] = known, 0, 0, 0
         count[LAST] = p
-        split = Split(-1, 0.0, -np.inf)
+        split, kept, n_left = Split(-1, 0.0, -np.inf), 0, np.int64(0)
         if order is not None:
             split = _best_split(
                 examples, rows, factor, source, samples, here, work, rules
             )
         if drawn is not None:
-            split = _best_random_split(
+            split, kept, n_left = _best_random_split(
                 examples, rows, factor, source, samples, here, work, rules
             )
         constants, f = known + count[FOUND], split.feature
         decrease = split.gain / root * (1.0 + NEARLY) + DECREASE_ROUNDING
         if f >= 0 and decrease >= rules.min_impurity_decrease:
-            _value_range(examples.X, f, samples, start, stop, work.values)
-            mid = start + _partition(
-                work.values, split.threshold, samples, start, stop, left, right
-            )
-            for k in range(np.uintp(mid - start)):
-                samples[np.uintp(start) + k] = left[k]
+            if order is not None:
+                _value_range(examples.X, f, samples, start, stop, work.values)
+                n_left = _partition(
+                    work.values,
+                    split.threshold,
+                    samples,
+                    start,
+                    stop,
+                    sides[0],
+                    sides[1],
+                )
+            mid = start + n_left
+            for k in range(np.uintp(n_left)):
+                samples[np.uintp(start) + k] = sides[kept, k]
             for k in range(np.uintp(stop - mid)):
-                samples[np.uintp(mid) + k] = right[k]
+                samples[np.uintp(mid) + k] = sides[kept + 1, k]
             if m > 2:
                 if stride > 0:
                     _child_row_sums(
