@@ -835,10 +835,12 @@ FRAME = np.dtype(
 def new_workspace(X, rules, block, rank=0, copies=False):
     """A workspace for trees on the outputs of a factor of this rank (0 in the Gram
     form). In the Gram form all features that are tried have their lists at once; if
-    there is a factor, nodes of at most rank / 2 examples have that form."""
+    there is a factor, nodes of at most rank / 2 examples have that form; drawn
+    thresholds read less of a node, and turn to that form later."""
     (p, n), tried = X.shape, rules.max_features * rules.best
     columns = (rank + 5) // 4 * 4 if rank else 0
-    small = min(n, rank // 2)
+    few = rank // 2 - (0 if rules.best else rules.max_features)
+    small = max(0, min(n, few))
     width = small if rank else n
     factor = Factor(np.zeros(columns), np.zeros(columns)) if rank else None
     room = _room_for_a_copy(n, p, columns) if copies else None
