@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['FEATURE_THRESHOLD', 'TIE', 'DECREASE_ROUNDING', 'RAND_MAX', 'SMALL_BLOCK', 'jit', 'jit_inline', 'jit_any_order',
            'DE_BRUIJN', 'BIT_POSITION', 'SHORT_LIST', 'CHUNK', 'CACHE', 'KNOWN', 'FOUND', 'DRAWN', 'VISITED', 'LAST',
-           'FRAME', 'Outputs', 'Rules', 'Node', 'Block', 'Factor', 'Order', 'Rows', 'Examples', 'Split', 'Sampler',
-           'Workspace', 'Nodes', 'by_fours', 'new_workspace', 'grow']
+           'FRAME', 'LOW_RANK', 'Outputs', 'Rules', 'Node', 'Block', 'Factor', 'Order', 'Rows', 'Examples', 'Split',
+           'Sampler', 'Workspace', 'Nodes', 'by_fours', 'new_workspace', 'grow']
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #b1000005
 from typing import NamedTuple
@@ -832,15 +832,17 @@ FRAME = np.dtype(
 )
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #5e1f0a04
+LOW_RANK = 16  # so few columns are read faster than a block is made
+
+
 def new_workspace(X, rules, block, rank=0, copies=False):
     """A workspace for trees on the outputs of a factor of this rank (0 in the Gram
     form). In the Gram form all features that are tried have their lists at once; if
-    there is a factor, nodes of at most rank / 2 examples have that form; drawn
-    thresholds read less of a node, and turn to that form later."""
+    there is a factor of more than a few columns, nodes of at most rank / 2 examples
+    have that form."""
     (p, n), tried = X.shape, rules.max_features * rules.best
     columns = (rank + 5) // 4 * 4 if rank else 0
-    few = rank // 2 - (0 if rules.best else rules.max_features)
-    small = max(0, min(n, few))
+    small = min(n, rank // 2) if rank > LOW_RANK else 0
     width = small if rank else n
     factor = Factor(np.zeros(columns), np.zeros(columns)) if rank else None
     room = _room_for_a_copy(n, p, columns) if copies else None
