@@ -1,0 +1,68 @@
+"""The search for counterexamples, and the list of what was tried."""
+
+import numpy as np
+import pytest
+
+from okbook.core import claim_rng, number_length, refute
+
+
+def whole_vector(rng, size):
+    return rng.integers(-3, 4, size=size)
+
+
+def never_three(x):
+    "no entry is three"
+    return bool((x != 3).all())
+
+
+def test_a_true_statement_survives_and_a_false_one_does_not():
+    true = refute(lambda x: bool((x < 4).all()), whole_vector, sizes=range(1, 5))
+    assert true.survived and true.tries == 1000 and true.counterexample is None
+    false = refute(never_three, whole_vector, sizes=range(1, 5))
+    assert not false.survived and 0 < false.failures < false.tries == 250
+
+
+def test_the_smallest_size_and_then_the_shortest_counterexample_is_kept():
+    def one_three(x):
+        return int((x == 3).sum()) < 2
+
+    found = refute(one_three, whole_vector, tries=4000, sizes=(1, 2, 3, 4))
+    np.testing.assert_array_equal(found.counterexample["x"], [3, 3])
+    assert found.tries == 2000  # the first size has none, the second ends it
+    three = refute(never_three, lambda rng: whole_vector(rng, 3), tries=4000)
+    assert sorted(three.counterexample["x"].tolist()) == [0, 0, 3]
+
+
+def test_a_case_comes_back_by_its_number():
+    found = refute(never_three, whole_vector, seed=5, sizes=[3])
+    again = whole_vector(claim_rng(found.claim, found.seed, found.case), 3)
+    np.testing.assert_array_equal(again, found.counterexample["x"], strict=True)
+    other = refute(never_three, whole_vector, seed=6, sizes=[3])
+    assert (other.case, other.failures) != (found.case, found.failures)
+
+
+@pytest.mark.parametrize(
+    ("claim", "draw"),
+    [
+        (lambda a, b: a < b, lambda rng: (1, 0)),
+        (lambda a, b: a < b, lambda rng: {"b": 0, "a": 1}),
+    ],
+)
+def test_a_case_may_have_several_parts(claim, draw):
+    assert refute(claim, draw, tries=1).counterexample == {"a": 1, "b": 0}
+
+
+def test_what_is_no_predicate_is_an_error_and_not_a_counterexample():
+    with pytest.raises(TypeError, match=r"predicate of '<lambda>' .* got None"):
+        refute(lambda x: None, lambda rng: 1)
+    with pytest.raises(ZeroDivisionError):
+        refute(lambda x: 1 / x > 0, lambda rng: 0)
+    with pytest.raises(ValueError, match="got 3 of them for 2 tries"):
+        refute(never_three, whole_vector, tries=2, sizes=(1, 2, 3))
+    with pytest.raises(ValueError, match="'tries' parameter"):
+        refute(never_three, whole_vector, tries=0)
+
+
+def test_lengths_of_numbers():
+    order = [0, 1, 2, -2.5, 0.1255, 3.14159]
+    assert sorted(reversed(order), key=number_length) == order
