@@ -1,9 +1,13 @@
 """The search for counterexamples, and the list of what was tried."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from docutils import nodes
 
 from okbook.core import claim_rng, number_length, refute
+from okbook_book import claims
 
 
 def whole_vector(rng, size):
@@ -66,3 +70,46 @@ def test_what_is_no_predicate_is_an_error_and_not_a_counterexample():
 def test_lengths_of_numbers():
     order = [0, 1, 2, -2.5, 0.1255, 3.14159]
     assert sorted(reversed(order), key=number_length) == order
+
+
+def page_of(*outputs):
+    "A page whose cells have shown these texts, as the build reads it."
+    page = nodes.Element()
+    for text in outputs:
+        cell = nodes.container(classes=["cell_output"])
+        cell += nodes.literal_block(text, text)
+        page += cell
+    page += nodes.literal_block("", "survived 9 cases (seed 0): said, not shown")
+    return page
+
+
+def collected(**pages):
+    app = SimpleNamespace(env=SimpleNamespace())
+    for app.env.docname, page in pages.items():
+        claims.collect(app, page)
+    return app.env
+
+
+def test_the_list_reads_what_the_results_say():
+    results = [
+        refute(never_three, whole_vector, seed=3, sizes=[2]),
+        refute(lambda x: True, lambda rng: 1, tries=12_345),
+    ]
+    found = claims.read_lines("before\n" + "\n".join(map(repr, results)) + "\nafter")
+    assert [(f.claim, f.tries, f.failures, f.seed) for f in found] == [
+        (r.claim, r.tries, r.failures, r.seed) for r in results
+    ]
+
+
+def test_what_cells_have_shown_is_collected_once():
+    one, two = "survived 10 cases (seed 0): a", "refuted by 2 of 20 cases (seed 1): b"
+    env = collected(first=page_of(one, two, one), second=page_of("nothing"))
+    assert list(env.okbook_claims) == ["first"]
+    assert claims.summary(env.okbook_claims) == (
+        "1 pages try 2 statements on 30 cases: 1 are refuted, and 1 survive."
+    )
+    other = collected(third=page_of(one))
+    claims.merge(None, env, ["third"], other)
+    assert list(env.okbook_claims) == ["first", "third"]
+    claims.forget(None, env, "first")
+    assert list(env.okbook_claims) == ["third"]
