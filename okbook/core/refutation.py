@@ -139,8 +139,14 @@ class Refutation:
             f"(seed {self.seed}): {self.claim}\n  case {self.case}: "
         )
         with np.printoptions(precision=4, suppress=True, linewidth=76):
-            parts = [f"{name} = {part!r}" for name, part in self.counterexample.items()]
+            parts = [f"{k} = {_plain(v)!r}" for k, v in self.counterexample.items()]
         return head + "\n    ".join(", ".join(parts).split("\n"))
+
+
+def _plain(part):
+    """A number of NumPy as one of Python."""
+    single = isinstance(part, np.generic | np.ndarray) and np.ndim(part) == 0
+    return part.item() if single else part
 
 
 def _named(claim, case):
