@@ -1,5 +1,6 @@
 """The search for counterexamples, and the list of what was tried."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from docutils import nodes
 
 from okbook.core import claim_rng, number_length, refute
-from okbook_book import claims
+from okbook_book import claims, equations
 
 
 def whole_vector(rng, size):
@@ -113,3 +114,57 @@ def test_what_cells_have_shown_is_collected_once():
     assert list(env.okbook_claims) == ["first", "third"]
     claims.forget(None, env, "first")
     assert list(env.okbook_claims) == ["third"]
+
+
+def errata():
+    "The entries of the errata: rank, heading, text, and whether cells follow."
+    nb = dict(equations.notebooks())[equations.ROOT / "nbs" / "errata.ipynb"]
+    rank, entries = None, []
+    for cell in nb["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            entries and entries[-1]["cells"].append(source)
+            continue
+        for part in re.split(r"^(?=##)", source, flags=re.M):
+            title, _, text = part.partition("\n")
+            if title.startswith("## "):
+                rank = title[3:]
+            elif title.startswith("### "):
+                entries.append(
+                    {"rank": rank, "title": title[4:], "text": text, "cells": []}
+                )
+    return entries
+
+
+ERRATA = errata()
+
+
+def test_errata_are_ranked_by_consequence():
+    ranks = [entry["rank"] for entry in ERRATA]
+    assert list(dict.fromkeys(ranks)) == [
+        "What changes a result",
+        "Proofs and conditions that fail",
+        "True, but misleading",
+        "Misprints",
+    ]
+    assert all(ranks.count(rank) > 1 for rank in ranks)
+
+
+@pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry["title"])
+def test_an_erratum_runs_or_says_that_it_is_a_slip(entry):
+    assert "*Printed:*" in entry["text"] and "*Right:*" in entry["text"]
+    assert re.search(r"\((OK3|RRSN|Forest|MKL|Votes)[ ,].*\)$", entry["title"])
+    code = "\n".join(entry["cells"])
+    if code:
+        assert re.search(r"^holds\(", code, re.M) or "    holds(" in code
+        assert re.search(r"^(fails|result = refute)\(", code, re.M)
+    else:
+        assert re.search(
+            r"A slip of (the page's|the name|notation|reference)", entry["text"]
+        )
+
+
+@pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry["title"])
+def test_an_erratum_quotes_a_phrase_at_most(entry):
+    for quoted in re.findall(r'"([^"]*)"|“([^”]*)”', entry["text"]):
+        assert len("".join(quoted).split()) <= 6
