@@ -123,7 +123,8 @@ def errata():
     for cell in nb["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code":
-            entries and entries[-1]["cells"].append(source)
+            if entries:
+                entries[-1]["cells"].append(source)
             continue
         for part in re.split(r"^(?=##)", source, flags=re.M):
             title, _, text = part.partition("\n")
