@@ -1,7 +1,8 @@
 """Kernels on outputs, and the one predictor that all methods share.
 
 ``kernels`` has kernels and the algebra of Gram matrices, ``predictor`` losses,
-pre-images and the predictor from weights, ``scores`` curves, scores and folds.
+pre-images and the predictor from weights, ``scores`` curves, scores and folds, and
+``refutation`` the search for counterexamples.
 """
 
 from .checks import (
@@ -53,6 +54,12 @@ from .predictor import (
     output_kernel_loss,
     predicted_gram,
 )
+from .refutation import (
+    Refutation,
+    claim_rng,
+    number_length,
+    refute,
+)
 from .scores import (
     StratifiedOrderFold,
     alignment,
@@ -87,6 +94,7 @@ __all__ = [
     "PairwiseKernel",
     "PolynomialKernel",
     "RBFKernel",
+    "Refutation",
     "SimilarityKernel",
     "StratifiedOrderFold",
     "TanimotoKernel",
@@ -104,6 +112,7 @@ __all__ = [
     "check_labels",
     "check_learner",
     "check_psd",
+    "claim_rng",
     "class_probabilities",
     "decode_weights",
     "diffusion_gram",
@@ -122,10 +131,12 @@ __all__ = [
     "mean_mcc",
     "merge_ties",
     "normalize_gram",
+    "number_length",
     "output_kernel_loss",
     "pivoted_cholesky",
     "pr_auc",
     "predicted_gram",
+    "refute",
     "repeated_holdout",
     "roc_auc",
     "squared_distances",

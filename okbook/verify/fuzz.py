@@ -18,7 +18,6 @@ import math
 import time
 import traceback
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from ..core import claim_rng, number_length
 from ..tables import TableError, run_environment, table_folder
 
 # %% ../../nbs/93_verify.ipynb #194a284a
@@ -362,7 +362,7 @@ def case_rng(check, seed, case):
     ... )
     True
     """
-    return np.random.default_rng([seed, zlib.crc32(check.name.encode()), case])
+    return claim_rng(check.name, seed, case)
 
 # %% ../../nbs/93_verify.ipynb #e747a75b
 def draw_size(rng, least, most):
@@ -628,15 +628,9 @@ def _simpler(value):
         return [t for t in dict.fromkeys(tries) if 0 <= t < value]
     if isinstance(value, float) and math.isfinite(value):
         tries = [0.0, 1.0, float(round(value)), round(value, 1), float(f"{value:.0e}")]
-        return [t for t in dict.fromkeys(tries) if _length(t) < _length(value)]
+        length = number_length(value)
+        return [t for t in dict.fromkeys(tries) if number_length(t) < length]
     return []
-
-
-def _length(number):
-    "How long a number is: 0 before 1 before others, by digits and then by size."
-    if number in (0.0, 1.0):
-        return (number, 0)
-    return (2.0 + len(f"{abs(number):.17g}".strip("0.")), abs(number))
 
 # %% ../../nbs/93_verify.ipynb #27084a76
 @dataclass
