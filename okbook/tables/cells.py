@@ -219,7 +219,7 @@ class Table:
 
         Returns
         -------
-        low, high : float
+        tuple of (float, float)
             The smallest and the largest possible value; infinite where nothing is said.
         """
         for pattern, limits in (self.limits or {}).items():
