@@ -124,13 +124,15 @@ def _ledger(args):
     from okbook.tables import (
         cells_table,
         ledger_line,
+        ledger_sentences,
         read_ledger,
         select_cells,
         totals_table,
     )
 
     cells = read_ledger(args.folder)
-    if args.all or args.part != "all":
+    detailed = args.all or args.part != "all"
+    if detailed:
         header, rows = cells_table(select_cells(cells, args.part))
         align = "lllrrrlll"
     else:
@@ -139,7 +141,9 @@ def _ledger(args):
         csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
     else:
         print(markdown_table(header, rows, align))
-        print(f"\n{ledger_line(args.part, cells)}\n{ledger_line('data', cells)}")
+        said = ledger_sentences(select_cells(cells, args.part)) if detailed else []
+        lines = [ledger_line(args.part, cells), ledger_line("data", cells)]
+        print("\n".join(["", *said, *lines]))
 
 
 def _data_list(args):

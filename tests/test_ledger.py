@@ -201,7 +201,11 @@ def test_an_explanation_holds_for_the_cells_that_it_names(folder):
     assert all(bare[where].outcome == told[where].outcome for where in same)
     assert told["em", "auc-roc"].explanations == ()
     row = tables.cells_table([told["em", "auc-pr"]])[1][0]
-    assert row[-1].endswith("another one. (rrsn-table2-why (lab-rrsn-proteins))")
+    assert row[-1] == "rrsn-table2-why (lab-rrsn-proteins)"
+    (told,) = tables.ledger_sentences(list(told.values()))
+    assert told.endswith(
+        "(lab-rrsn-proteins): The spectrum of OK3 and of R2Q is another one."
+    )
 
 
 @pytest.mark.parametrize(

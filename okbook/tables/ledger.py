@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['LEDGER_PARTS', 'LEDGER_DATA', 'distance_unit', 'distance_to_printed', 'LedgerError', 'LedgerPart',
            'LedgerExplanation', 'LedgerReading', 'LedgerNotes', 'read_ledger_notes', 'LedgerCell', 'read_ledger',
-           'LedgerTotals', 'count_outcomes', 'select_cells', 'ledger_line', 'totals_table', 'cells_table']
+           'LedgerTotals', 'count_outcomes', 'select_cells', 'ledger_line', 'totals_table', 'ledger_sentences',
+           'cells_table']
 
 # %% ../../nbs/94_ledger.ipynb #1ed90004
 import fnmatch
@@ -237,7 +238,7 @@ class LedgerNotes(NamedTuple):
     accepted: tuple
 
 
-LEDGER_DATA = {"own": "own", "gaps": "own with gaps", "stand-in": "stand-in"}
+LEDGER_DATA = ("own", "gaps", "stand-in")
 _NAMES = {"rows": list, "columns": list}
 _FORMS = {
     "the file": (
@@ -786,7 +787,7 @@ def totals_table(cells, link=_plain):
     rows = []
     for part in LEDGER_PARTS:
         own = select_cells(cells, part.name)
-        data = ", ".join(dict.fromkeys(LEDGER_DATA[cell.data] for cell in own))
+        data = ", ".join(dict.fromkeys(cell.data for cell in own))
         rows.append([link(part.title, part.lab), *count_outcomes(own), data])
     return header, [*rows, ["all", *count_outcomes(cells), ""]]
 
@@ -810,17 +811,51 @@ def _apart(distance):
     return infinite.get(distance, f"{distance:+z.1f}")
 
 
-def _explained(cell, link):
-    "What became of a cell, in words."
+def _outcome(cell, link):
+    "What became of a cell: readings that reach it, experiments that explain it."
     told = [
-        f"accepted reading: {reading.reading} ({_apart(distance)}; "
-        f"{link(reading.table, reading.page) if reading.page else reading.table})"
+        f"{_apart(distance)} by {link(reading.table, reading.page)}"
+        if reading.page
+        else f"{_apart(distance)} by {reading.table}"
         for reading, distance in cell.readings
     ]
-    told += [f"{e.says} ({link(e.by, e.page)})" for e in cell.explanations]
+    told += [link(entry.by, entry.page) for entry in cell.explanations]
     if cell.outcome == "unexplained":
         told.append("*unexplained*")
     return "; ".join(told)
+
+
+def ledger_sentences(cells, link=_plain):
+    """List what the readings and the experiments that a part of the ledger names say.
+
+    Parameters
+    ----------
+    cells : sequence of LedgerCell
+        The ledger, or a part of it.
+    link : callable, optional
+        Turns a text and a label of the book into a link; by default both are written
+        out.
+
+    Returns
+    -------
+    list of str
+        A sentence for each.
+
+    Examples
+    --------
+    >>> from okbook.tables import ledger_sentences
+    >>> ledger_sentences([])
+    []
+    """
+    told = []
+    for cell in cells:
+        told += [
+            f"{link(reading.table, reading.page) if reading.page else reading.table}: "
+            f"accepted reading, {reading.reading}"
+            for reading, _ in cell.readings
+        ]
+        told += [f"{link(e.by, e.page)}: {e.says}" for e in cell.explanations]
+    return list(dict.fromkeys(told))
 
 
 def cells_table(cells, link=_plain):
@@ -840,7 +875,8 @@ def cells_table(cells, link=_plain):
         The heads of the columns.
     rows : list of list of str
         A line a cell: the printed value with its deviation, ours with the deviation
-        over the repetitions, the distance, whose data, the mark, and what explains it.
+        over the repetitions, the distance, whose data, the mark, and what became of it:
+        the distance by an accepted reading, the experiments, or *unexplained*.
 
     Examples
     --------
@@ -849,7 +885,7 @@ def cells_table(cells, link=_plain):
     ['Base', '200', '1.0945\xa0±\xa00.0125', '1.0945\xa0±\xa00.0125']
     """
     header = ["table", "row", "column", "printed", "ours", "distance"]
-    header += ["data", "mark", "what explains it"]
+    header += ["data", "mark", "explained by"]
     columns, rows = defaultdict(list), []
     for cell in cells:
         columns[cell.table, cell.column].append(cell)
@@ -863,9 +899,9 @@ def cells_table(cells, link=_plain):
                 _told(cell.printed, cell.printed_sd, decimals),
                 _told(*ours, max(decimals, 1)),
                 _apart(cell.distance),
-                LEDGER_DATA[cell.data],
+                cell.data,
                 cell.mark,
-                _explained(cell, link),
+                _outcome(cell, link),
             ]
         )
     return header, rows
