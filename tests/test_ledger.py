@@ -335,13 +335,14 @@ def test_command(capsys, monkeypatch, ledger):
     assert "unknown part of the ledger" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name, fails", [("all", False), ("everything", True)])
-def test_role(tmp_path, ledger, name, fails):
+def test_role(tmp_path, ledger):
+    "In a book of two pages, one of which names no part of the ledger."
     (tmp_path / "conf.py").write_text(
         'extensions = ["myst_parser", "okbook_book.ledger"]\n'
     )
-    (tmp_path / "index.md").write_text(f"# Book\n\nTotals: {{ledger}}`{name}`\n")
-    command = ["-m", "sphinx", "-q", "-W", "-b", "text", ".", "out"]
+    (tmp_path / "index.md").write_text("# Book\n\nTotals: {ledger}`all`\n")
+    (tmp_path / "other.md").write_text("# Other\n\n{ledger}`everything`\n")
+    command = ["-m", "sphinx", "-q", "-b", "text", ".", "out"]
     env = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'book'}"}
     done = subprocess.run(
         [sys.executable, *command],
@@ -350,9 +351,22 @@ def test_role(tmp_path, ledger, name, fails):
         capture_output=True,
         text=True,
     )
-    if fails:
-        assert done.returncode and "unknown part of the ledger" in done.stderr
-    else:
-        assert done.returncode == 0, done.stderr
-        text = " ".join((tmp_path / "out" / "index.txt").read_text().split())
-        assert f"Totals: {tables.ledger_line(name, ledger)}" in text
+    assert done.returncode == 0, done.stderr
+    text = " ".join((tmp_path / "out" / "index.txt").read_text().split())
+    assert f"Totals: {tables.ledger_line('all', ledger)}" in text
+    (error,) = [line for line in done.stderr.splitlines() if "ERROR" in line]
+    assert "other.md" in error and "unknown part of the ledger 'everything'" in error
+
+
+@pytest.mark.parametrize("limits", [{"3": (1, 1)}, {"4": (0, 1)}, {"*": (2, 1)}])
+def test_limits_of_a_table_are_checked(limits):
+    with pytest.raises(ValueError, match="limits of a table are a column and a pair"):
+        tables.Table("areas", ["1"], ["3"], 1, compute=max, limits=limits)
+
+
+def test_limits_are_those_of_the_first_pattern():
+    limits = {"a *": (0, 1), "*": (0, 2)}
+    table = tables.Table("x", ["1"], ["a b", "b"], 1, compute=max, limits=limits)
+    assert [table.limits_of(c) for c in table.columns] == [(0, 1), (0, 2)]
+    bare = tables.Table("x", ["1"], ["a"], 1, compute=max)
+    assert bare.limits_of("a") == (-math.inf, math.inf)

@@ -813,6 +813,8 @@ def _apart(distance):
 
 def _outcome(cell, link):
     "What became of a cell: readings that reach it, experiments that explain it."
+    if cell.outcome == "inside":
+        return ""
     told = [
         f"{_apart(distance)} by {link(reading.table, reading.page)}"
         if reading.page
