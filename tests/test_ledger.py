@@ -152,7 +152,7 @@ def test_every_page_quotes_its_totals():
         "31_uci_1_mkl": ["forest-table1 MKL"],
         "41_protein_localisation": ["mkl-table1"],
     }.items():
-        assert re.findall(r"\{ledger\}`(.*?)`", pages[page]) == names
+        assert set(names) <= set(re.findall(r"\{ledger\}`(.*?)`", pages[page]))
     first_screen = pages["index"].partition("## For whom")[0]
     assert "{ledger}`all`" in first_screen.partition("```")[0]
 
