@@ -4,6 +4,7 @@
 #   make test      every check                              make export   notebooks -> okbook/
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
+#   make ledger    the totals of the ledger in README.md
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,10 +22,10 @@ book test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale test check pytest test-data texts elsewhere verify
-.PHONY: lab export format clean distclean lock notebooks
+.PHONY: lab ledger export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,6s/^# *//p' Makefile
+	@sed -n '3,7s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -87,6 +88,10 @@ notebooks: env
 
 lab: env
 	$(BIN)/jupyter lab --notebook-dir=. nbs/index.md
+
+# The lines of the README that quote the ledger, computed again; tests/test_readme.py compares them.
+ledger: env
+	$(PY) -m okbook_book.ledger
 
 export: env
 	$(BIN)/nbdev_export

@@ -1,7 +1,8 @@
-"""The command ``okbook``: run, show and check the tables of the book, list and check
-its data, and attempt to refute its claims."""
+"""The command ``okbook``: run, show and check the tables of the book, set them beside
+the sources in a ledger, list and check its data, and attempt to refute its claims."""
 
 import argparse
+import csv
 import sys
 from fnmatch import fnmatchcase
 
@@ -116,6 +117,33 @@ def _tables_stamp(args):
         else:
             print(f"{table.id}: the code is the one recorded, nothing to stamp")
     return failed
+
+
+def _ledger(args):
+    from okbook.labs.common import markdown_table
+    from okbook.tables import (
+        cells_table,
+        ledger_line,
+        ledger_sentences,
+        read_ledger,
+        select_cells,
+        totals_table,
+    )
+
+    cells = read_ledger(args.folder)
+    detailed = args.all or args.part != "all"
+    if detailed:
+        header, rows = cells_table(select_cells(cells, args.part))
+        align = "lllrrrlll"
+    else:
+        (header, rows), align = totals_table(cells), "lrrrrrrrl"
+    if args.csv:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
+    else:
+        print(markdown_table(header, rows, align))
+        said = ledger_sentences(select_cells(cells, args.part)) if detailed else []
+        lines = [ledger_line(args.part, cells), ledger_line("data", cells)]
+        print("\n".join(["", *said, *lines]))
 
 
 def _data_list(args):
@@ -274,6 +302,19 @@ _VERIFY = {
     },
     "--quiet": {"action": "store_true", "help": "no progress bar"},
 }
+_LEDGER = {
+    "part": {
+        "nargs": "?",
+        "default": "all",
+        "metavar": "id",
+        "help": "the cells of one table only, such as rrsn-table2",
+    },
+    "--all": {"action": "store_true", "help": "every printed cell, a line a cell"},
+    "--csv": {"action": "store_true", "help": "as comma-separated values"},
+    "--folder": {
+        "help": "where the tables are (default: tables, here or in a folder above)"
+    },
+}
 _DATA = {
     "names": {"nargs": "*", "metavar": "name", "help": "default: all"},
     "--download": {"action": "store_true", "help": "download what is missing"},
@@ -292,7 +333,7 @@ def _add(group, name, do, help, options=()):
 def _parser():
     "All commands and their options."
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
-    groups = parser.add_subparsers(required=True, metavar="{tables,data,verify}")
+    groups = parser.add_subparsers(required=True, metavar="{tables,ledger,data,verify}")
     group = groups.add_parser("tables", help="the tables of the sources, recomputed")
     tables = group.add_subparsers(required=True)
     told = "the tables, and how many of their cells are stored"
@@ -308,6 +349,9 @@ def _parser():
     which = stamp.add_mutually_exclusive_group(required=True)
     for option, told in _WHICH.items():
         which.add_argument(option, **told)
+
+    told = "every printed cell beside ours: the totals by table"
+    _add(groups, "ledger", _ledger, told, _LEDGER)
 
     data = groups.add_parser("data", help="the datasets").add_subparsers(required=True)
     told = "the datasets, and which of them are on this machine"

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from okbook_book import ledger
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
@@ -31,3 +33,11 @@ def test_make_targets_exist():
     assert set(re.findall(r"\bmake (book|test|lab|lock|export|format)\b", text)) <= set(
         targets
     )
+
+
+def test_the_totals_are_those_of_the_ledger():
+    "A failure says: make ledger."
+    assert [name for _, name, _ in ledger.MARKED.findall(README)] == ["all", "data"]
+    assert ledger.renewed(README) == README
+    planted = re.sub(r"\d+ of the \d+ cells", "all cells", README)
+    assert planted != README and ledger.renewed(planted) == README

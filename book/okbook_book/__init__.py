@@ -5,6 +5,7 @@
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
+- ``{ledger}`` quotes the totals of the ledger (`ledger`);
 - docstrings in the API pages point to the chapter they were derived in (`api`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
@@ -16,8 +17,26 @@ once; `checks` looks at the project as a whole.
 
 def setup(app):
     # here, so that the other modules run without Sphinx
-    from . import api, claims, directives, docstrings, equations, numbers, pages
+    from . import (
+        api,
+        claims,
+        directives,
+        docstrings,
+        equations,
+        ledger,
+        numbers,
+        pages,
+    )
 
-    for part in (directives, docstrings, numbers, equations, claims, api, pages):
+    for part in (
+        directives,
+        docstrings,
+        numbers,
+        equations,
+        claims,
+        ledger,
+        api,
+        pages,
+    ):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from scipy.stats import t as student_t
 
-from ..tables import read_cells, table_folder
+from ..tables.cells import read_cells, table_folder
 
 # %% ../../nbs/91_tables_3_labs.ipynb #4461e943
 def paired_tests(differences, test_ratio):

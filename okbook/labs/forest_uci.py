@@ -186,6 +186,7 @@ TABLE = Table(
     ],
     summary="UCI: the vote of a forest and an SVM on its kernel",
     units="accuracy",
+    limits={"*": (0, 1)},
 )
 
 # %% ../../nbs/31_uci.ipynb #0df84b35

@@ -329,6 +329,7 @@ TABLE = Table(
     slice=[("Wdbc", "MKL", 0), ("Liver", "MKL", 4), ("Heart", "MKL", 9)],
     summary="UCI: two-stage multiple kernel learning on the splits of forest-table1",
     units="accuracy",
+    limits={"*": (0, 1)},
 )
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #b629f47f

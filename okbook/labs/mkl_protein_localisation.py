@@ -1008,6 +1008,7 @@ TABLE = Table(
     ],
     summary="protein localisation: scores and numbers of kernels, two-stage MKL",
     units="points of 100; kernels",
+    limits={"* kernels": (1, 69), "plant score": (-100, 100), "* score": (0, 100)},
     digits=1,
 )
 

@@ -759,6 +759,7 @@ TABLE = Table(
     ],
     summary="enzyme network: three tree methods, three types of inputs",
     units="area under the ROC curve",
+    limits={"*": (0, 1)},
     digits=3,
 )
 MEASURED = Table(

@@ -524,6 +524,7 @@ TABLE = Table(
     + [("Base", "800", 4), ("Lower bound", "800", 4), ("k-NN", "800", 1)],
     summary="image completion: eight methods, trained on 200 and on 800 digits",
     units="RBF loss, from 0 (perfect) to 2",
+    limits={"*": (0, 2)},
 )
 
 # %% ../../nbs/11_image_completion.ipynb #638344f7

@@ -467,6 +467,7 @@ TABLE = Table(
     summary="co-authors of NIPS: supervised and semi-supervised, two node sets, "
     "three rates, two areas",
     units="area under the curve, in percent",
+    limits={"*": (0, 100)},
     digits=1,
 )
 

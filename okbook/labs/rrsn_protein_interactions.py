@@ -657,6 +657,7 @@ TABLE2 = Table(
     slice=[("RRSN", "auc-roc", 0), ("RRSN", "auc-pr", 0)],
     summary="protein interactions from expression, supervised: five methods, two areas",
     units="area under the curve, in percent",
+    limits={"*": (0, 100)},
     digits=1,
 )
 
@@ -875,6 +876,7 @@ TABLE3 = Table(
     summary="protein interactions from expression: supervised and semi-supervised, "
     "three rates, two areas",
     units="area under the curve, in percent",
+    limits={"*": (0, 100)},
     digits=1,
 )
 

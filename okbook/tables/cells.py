@@ -10,6 +10,7 @@ __all__ = ['HEADER', 'Key', 'Table', 'TableError', 'CellError', 'compute_cell', 
 # %% ../../nbs/91_tables.ipynb #f4eb9b2e
 import contextlib
 import csv
+import fnmatch
 import functools
 import hashlib
 import inspect
@@ -93,6 +94,10 @@ class Table:
         Relative difference to the stored value that a cell of the slice may show when
         it is computed again. Larger only where an iteration stops at slightly different
         points on different processors.
+    limits : mapping of str to (float, float), optional
+        The smallest and the largest value that is possible in a column, or in the
+        columns that match a pattern such as ``"* kernels"``; the first that matches
+        counts.
 
     Examples
     --------
@@ -121,6 +126,7 @@ class Table:
     seed: int = 0
     digits: int = 4
     rtol: float = 1e-6
+    limits: Mapping[str, tuple[float, float]] | None = None
 
     def __post_init__(self):
         for name in [self.id, *self.rows, *self.columns]:
@@ -133,6 +139,12 @@ class Table:
             raise ValueError(
                 f"the rtol of a table must be at least 0 and below 1, got {self.rtol!r}"
             )
+        for pattern, (low, high) in (self.limits or {}).items():
+            if not low < high or not fnmatch.filter(self.columns, pattern):
+                raise ValueError(
+                    f"limits of a table are a column and a pair (low, high), got "
+                    f"{pattern!r} and {(low, high)}"
+                )
         rows, columns = (
             set().union(*names.values()) if isinstance(names, Mapping) else set()
             for names in (self.rows, self.columns)
@@ -196,6 +208,24 @@ class Table:
             given |= names[name] if isinstance(names, Mapping) else {}
         wanted = inspect.signature(self.compute).parameters
         return {name: given[name] for name in wanted if name in given}
+
+    def limits_of(self, column):
+        """Look up between which values those of a column must lie.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        tuple of (float, float)
+            The smallest and the largest possible value; infinite where nothing is said.
+        """
+        for pattern, limits in (self.limits or {}).items():
+            if fnmatch.fnmatchcase(column, pattern):
+                return limits
+        return -math.inf, math.inf
 
     def check_keys(self, keys):
         """Check that keys are those of cells of the table.

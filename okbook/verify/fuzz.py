@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from ..core import claim_rng, number_length
-from ..tables import TableError, run_environment, table_folder
+from ..tables.cells import TableError, run_environment, table_folder
 
 # %% ../../nbs/93_verify.ipynb #194a284a
 EPS = float(np.finfo(float).eps)  # the unit of rounding, 2.2e-16
