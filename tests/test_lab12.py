@@ -511,3 +511,30 @@ def test_what_is_printed_is_shown_beside_ours():
     table = compare(lab.TABLE, TABLES / lab.TABLE.id).set_index(["row", "column"])
     assert table.loc[("extra-trees", "all inputs"), "paper"] == 0.845
     assert table.loc[("extra-trees", "all inputs"), "difference"] < 0
+
+
+def test_known_nodes_of_full_trees():
+    "In trees whose leaves hold one example, a known node is predicted as it is."
+    network = lab.toy_network(n_pathways=6)
+    train, test = lab.node_folds(len(network.adjacency))[0]
+    options = {**lab.EXTRA, "n_estimators": 5, "min_samples_split": 2}
+    forest = *lab.forest_of_links(network, lab.TYPES, train, 0, **options), train, test
+    predicted, exact = (
+        lab.pair_scores(*forest, known) for known in ("predicted", "exact")
+    )
+    np.testing.assert_allclose(predicted, exact, atol=1e-9)
+    same = lab.score_by_trees(network, lab.TYPES, train, test, known="exact", **options)
+    np.testing.assert_array_equal(same, exact)
+
+
+def test_links_of_one_pathway(monkeypatch):
+    "Links across pathways are left out, and so are nodes that lose all of theirs."
+    network = lab.toy_network(n_pathways=3)
+    network.pathways = network.pathways.astype("<U20")
+    network.pathways[0] = "elsewhere"  # the end of the first chain
+    monkeypatch.setattr(lab, "yeast_network", lambda nodes: network)
+    lab.read_network.cache_clear()
+    part = lab.read_network("all", "links of one pathway")
+    lab.read_network.cache_clear()
+    assert part.genes.tolist() == network.genes[1:].tolist()
+    np.testing.assert_array_equal(part.adjacency, network.adjacency[1:, 1:])

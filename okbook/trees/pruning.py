@@ -19,7 +19,7 @@ def weakest_links(tree):
 
     The next branch to be cut is the one of smallest :math:`(R(t) - \sum_L R(L)) /
     (|\tau_t| - 1)`, the training loss that it saves for each additional leaf
-    (eq-trees-prune).
+    (eq-trees-prune, eq-trees-link).
 
     Parameters
     ----------
