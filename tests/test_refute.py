@@ -169,3 +169,13 @@ def test_an_erratum_runs_or_says_that_it_is_a_slip(entry):
 def test_an_erratum_quotes_a_phrase_at_most(entry):
     for quoted in re.findall(r'"([^"]*)"|“([^”]*)”', entry["text"]):
         assert len("".join(quoted).split()) <= 6
+
+
+def test_a_case_of_nested_parts():
+    "Ragged parts are counted one by one; the shorter case is kept."
+
+    def draw(rng):
+        return {"words": [("a", (1, 2)), ["b"] * int(rng.integers(1, 9))]}
+
+    found = refute(lambda words: False, draw, tries=50)
+    assert found.failures == 50 and found.counterexample["words"][1] == ["b"]

@@ -77,8 +77,12 @@ def number_length(number):
 
 def _case_length(case):
     """How long all parts of a case are to write."""
-    total = np.zeros(2)
-    for part in case.values():
+    total, parts = np.zeros(2), list(case.values())
+    while parts:
+        part = parts.pop()
+        if isinstance(part, (list, tuple)):
+            parts.extend(part)
+            continue
         array = np.asarray(part)
         if array.dtype.kind in "biuf":
             for number in array.ravel().tolist():

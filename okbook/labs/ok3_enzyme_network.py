@@ -7,14 +7,17 @@ __all__ = ['TYPES', 'ALL_TYPES', 'NETWORK', 'N_FOLDS', 'BETA', 'IMPUTERS', 'LAM_
            'SETTINGS', 'AREAS', 'KINDS', 'RATES', 'MEASURES', 'TABLE', 'MEASURED', 'COSINE', 'CHOICES', 'GENOMES',
            'INPUTS', 'METHODS', 'RIVALS', 'ALL_SETTINGS', 'SENSITIVITY', 'OTHER_INPUTS', 'OTHER_METHODS', 'HIDDEN',
            'WIDTHS', 'IMPORTANCE', 'BEST', 'TOP_ROWS', 'TOP', 'SUGGESTED', 'KNOWN_AMONG', 'SUGGESTIONS', 'REACTIONS',
-           'TABLES', 'yeast_network', 'restrict', 'compute_fact', 'toy_network', 'node_folds', 'hidden_pairs',
-           'fold_inputs', 'score_by_trees', 'fold_gram', 'score_by_ridge', 'score_by_projection', 'Setting', 'measure',
-           'measure_setting', 'compute_cell', 'compute_measure', 'compute_hidden', 'forest_importances',
-           'compute_importance', 'complete', 'share_an_entry', 'compute_top', 'compute_suggestion', 'compute_fair']
+           'TABLES', 'OPEN_LINKS', 'OPEN_INPUTS', 'OPEN_KERNELS', 'OPEN_DEFAULTS', 'OPEN_SCORES', 'READINGS',
+           'GENOME_NUMBERS', 'yeast_network', 'restrict', 'compute_fact', 'toy_network', 'node_folds', 'hidden_pairs',
+           'fold_inputs', 'forest_of_links', 'pair_scores', 'score_by_trees', 'fold_gram', 'score_by_ridge',
+           'score_by_projection', 'Setting', 'measure', 'measure_setting', 'compute_cell', 'compute_measure',
+           'compute_hidden', 'forest_importances', 'compute_importance', 'complete', 'share_an_entry', 'compute_top',
+           'compute_suggestion', 'compute_fair', 'read_network', 'compute_reading', 'compute_genomes']
 
 # %% ../../nbs/12_enzyme_network.ipynb #d04c55a8
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import product
 
 import numpy as np
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -327,6 +330,86 @@ def fold_inputs(network, types, train, impute="mean"):
     return np.hstack(filled)
 
 # %% ../../nbs/12_enzyme_network.ipynb #25a69ca3
+def forest_of_links(
+    network, types, train, seed, model, see="known", impute="mean", **params
+):
+    """Grow trees on the diffusion kernel of the known network.
+
+    Parameters
+    ----------
+    network : Bunch
+        The network.
+    types : sequence of str
+        Which inputs.
+    train : ndarray of int
+        The known nodes.
+    seed : int
+        Random state of the trees.
+    model : type
+        An estimator of :mod:`okbook.trees`.
+    see, impute : str
+        As for :func:`score_by_trees`.
+    **params : dict
+        Parameters of the model.
+
+    Returns
+    -------
+    trees : estimator
+        The fitted trees.
+    K : ndarray of shape (n_train, n_train)
+        The kernel of the known nodes.
+    X : ndarray of shape (n, p)
+        The inputs of all nodes.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-ok3-enzyme`.
+    """
+    A, X = network.adjacency.astype(float), fold_inputs(network, types, train, impute)
+    block = np.ix_(train, train)
+    K = (
+        diffusion_gram(A[block], BETA)
+        if see == "known"
+        else diffusion_gram(A, BETA)[block]
+    )
+    return model("precomputed", random_state=seed, **params).fit(X[train], K), K, X
+
+
+def pair_scores(trees, K, X, train, test, known="predicted"):
+    """Score the pairs of the hidden nodes with all nodes by fitted trees
+    (``eq-ok3-21``).
+
+    Parameters
+    ----------
+    trees : estimator
+        Fitted trees.
+    K : ndarray of shape (n_train, n_train)
+        The kernel that they were grown on.
+    X : ndarray of shape (n, p)
+        The inputs of all nodes.
+    train, test : ndarray of int
+        The known and the hidden nodes.
+    known : {"predicted", "exact", "cosine"}, default="predicted"
+        As for :func:`score_by_trees`.
+
+    Returns
+    -------
+    ndarray of shape (n_test, n)
+        The scores.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-ok3-enzyme`.
+    """
+    rows = trees.predict_gram(X[test], X)
+    if known == "exact":
+        rows[:, train] = trees.weights(X[test]) @ K
+    if known == "cosine":
+        norms = np.sqrt(trees.predict_gram(X).diagonal())
+        rows = rows / np.outer(norms[test], norms)
+    return np.round(rows, 12)
+
+
 def score_by_trees(
     network,
     types,
@@ -375,21 +458,10 @@ def score_by_trees(
     -----
     Derived in the lab :ref:`lab-ok3-enzyme`.
     """
-    A, X = network.adjacency.astype(float), fold_inputs(network, types, train, impute)
-    block = np.ix_(train, train)
-    K = (
-        diffusion_gram(A[block], BETA)
-        if see == "known"
-        else diffusion_gram(A, BETA)[block]
+    trees, K, X = forest_of_links(
+        network, types, train, seed, model, see, impute, **params
     )
-    trees = model("precomputed", random_state=seed, **params).fit(X[train], K)
-    rows = trees.predict_gram(X[test], X)
-    if known == "exact":
-        rows[:, train] = trees.weights(X[test]) @ K
-    if known == "cosine":
-        norms = np.sqrt(trees.predict_gram(X).diagonal())
-        rows = rows / np.outer(norms[test], norms)
-    return np.round(rows, 12)
+    return pair_scores(trees, K, X, train, test, known)
 
 # %% ../../nbs/12_enzyme_network.ipynb #2261e22d
 def fold_gram(network, types, train):
@@ -1251,3 +1323,166 @@ REACTIONS = Table(
 )
 TABLES = [TABLE, MEASURED, SENSITIVITY, OTHER_INPUTS, OTHER_METHODS, IMPORTANCE, TOP]
 TABLES += [NETWORK, HIDDEN, SUGGESTIONS, REACTIONS]
+
+# %% ../../nbs/12_enzyme_network.ipynb #b17b0002
+OPEN_LINKS = ("all links", "links of one pathway")
+OPEN_INPUTS = {
+    "three types": ("all", TYPES),
+    "24 genomes for fungi": (
+        "complete",
+        ("expression", "localisation", "phylogenetic_pavlidis"),
+    ),
+    "five types": ("complete", ALL_TYPES),
+}
+OPEN_KERNELS = {"known network": "known", "whole network": "whole"}
+OPEN_DEFAULTS = {
+    "K = p, n_min = 5": EXTRA,
+    "K = p, n_min = 2": EXTRA | {"min_samples_split": 2},
+    "K = sqrt(p), n_min = 2": EXTRA | {"min_samples_split": 2, "max_features": "sqrt"},
+}
+OPEN_SCORES = ("predicted", "exact", "cosine")
+
+
+@lru_cache(maxsize=4)
+def read_network(nodes, links):
+    """Load the enzyme network, under a reading of what a link is.
+
+    Parameters
+    ----------
+    nodes : {"all", "complete"}
+        Which nodes, as for :func:`yeast_network`.
+    links : {"all links", "links of one pathway"}
+        All links, or those between enzymes with a pathway in common; then the nodes
+        without such a link are left out.
+
+    Returns
+    -------
+    Bunch
+        The network.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-ok3-enzyme`.
+    """
+    network = yeast_network(nodes)
+    if links == "all links":
+        return network
+    within = network.adjacency * share_an_entry(network.pathways)
+    part = Bunch(**(network | {"adjacency": within}))
+    return restrict(part, np.flatnonzero(within.any(axis=1)))
+
+
+@lru_cache(maxsize=N_FOLDS)
+def _reading_forest(links, inputs, kernel, defaults, fold):
+    "A forest under a reading, kept for the three ways to score pairs."
+    nodes, types = OPEN_INPUTS[inputs]
+    network = read_network(nodes, links)
+    train, test = node_folds(len(network.adjacency))[fold]
+    see, options = OPEN_KERNELS[kernel], OPEN_DEFAULTS[defaults]
+    trees, K, X = forest_of_links(network, types, train, fold, see=see, **options)
+    truth = hidden_pairs(network.adjacency[test], train, test)
+    return truth, (trees, K, X, train, test)
+
+
+def compute_reading(links, inputs, kernel, defaults, known, repeat):
+    """Compute a cell of ``ok3-figure2-readings``: the area of extra-trees under a
+    reading of the protocol.
+
+    Parameters
+    ----------
+    links : {"all links", "links of one pathway"}
+        What a link is.
+    inputs : str
+        A key of ``OPEN_INPUTS``.
+    kernel : str
+        A key of ``OPEN_KERNELS``.
+    defaults : str
+        A key of ``OPEN_DEFAULTS``.
+    known : {"predicted", "exact", "cosine"}
+        How pairs are scored.
+    repeat : int
+        Which of the ten parts is hidden; also the random state of the trees.
+
+    Returns
+    -------
+    float
+        Area under the ROC curve of all pairs with a hidden node.
+    """
+    truth, forest = _reading_forest(links, inputs, kernel, defaults, repeat)
+    rows, (train, test) = pair_scores(*forest, known), forest[-2:]
+    return float(roc_auc(truth, hidden_pairs(rows, train, test)))
+
+
+READINGS = Table(
+    id="ok3-figure2-readings",
+    rows={
+        ", ".join(choices): dict(
+            zip(("links", "inputs", "kernel", "defaults"), choices)
+        )
+        for choices in product(OPEN_LINKS, OPEN_INPUTS, OPEN_KERNELS, OPEN_DEFAULTS)
+    },
+    columns={known: {"known": known} for known in OPEN_SCORES},
+    repeats=N_FOLDS,
+    compute=compute_reading,
+    datasets=["yeast_enzyme"],
+    slice=[
+        (
+            "links of one pathway, 24 genomes for fungi, known network, "
+            "K = sqrt(p), n_min = 2",
+            known,
+            0,
+        )
+        for known in ("predicted", "cosine")
+    ],
+    summary="enzyme network: the product of the open choices",
+    units="area under the ROC curve",
+    digits=3,
+)
+
+# %% ../../nbs/12_enzyme_network.ipynb #b17b0004
+def compute_genomes(genomes, types, repeat):
+    """Compute a cell of ``ok3-figure2-genomes``: the area of extra-trees that see a
+    part of the genomes.
+
+    Parameters
+    ----------
+    genomes : int
+        How many of the 24 genomes, drawn at random; a smaller number is a part of a
+        larger one.
+    types : tuple of str
+        The inputs, the genomes among them.
+    repeat : int
+        Which of the ten parts is hidden; also the random state of the trees, and the
+        seed of the draw.
+
+    Returns
+    -------
+    float
+        Area under the ROC curve of all pairs with a hidden node.
+    """
+    network, name = yeast_network("complete"), "phylogenetic_pavlidis"
+    drawn = np.random.default_rng(repeat).permutation(WIDTHS[name])[:genomes]
+    part = {name: network.inputs[name][:, np.sort(drawn)]}
+    setting = Setting(options=EXTRA, nodes="complete", types=types)
+    rows = setting.score(Bunch(**(network | {"inputs": network.inputs | part})), repeat)
+    return measure("ROC", network.adjacency, *rows)
+
+
+GENOME_NUMBERS = Table(
+    id="ok3-figure2-genomes",
+    rows={str(m): {"genomes": m} for m in (3, 6, 12, 24)},
+    columns={
+        "genomes alone": {"types": GENOMES["types"]},
+        "with expression and localisation": {
+            "types": ("expression", "localisation", *GENOMES["types"])
+        },
+    },
+    repeats=N_FOLDS,
+    compute=compute_genomes,
+    datasets=["yeast_enzyme"],
+    slice=[("6", "genomes alone", 0)],
+    summary="enzyme network: the area by the number of genomes",
+    units="area under the ROC curve",
+    digits=3,
+)
+TABLES += [READINGS, GENOME_NUMBERS]
