@@ -2,7 +2,8 @@
 
 ``pairs`` has the problem on pairs of examples, its regularisers and its dual,
 ``solvers`` the solvers with a certificate, and ``machines`` the transformer that
-combines kernels and the support vector machines on a combined kernel.
+combines kernels and the support vector machines on a combined kernel. ``semidefinite``
+learns the Gram matrix and the machine in one program, for comparison.
 """
 
 from .certificates import (
@@ -41,6 +42,11 @@ from .pairs import (
     standardize_gram,
     sum_error,
     warn_of_gap,
+)
+from .semidefinite import (
+    learn_gram,
+    learn_gram_weights,
+    machine_value,
 )
 from .solvers import (
     SmoothedLoss,
@@ -81,6 +87,9 @@ __all__ = [
     "evaluate_many",
     "gram_moments",
     "lam_max",
+    "learn_gram",
+    "learn_gram_weights",
+    "machine_value",
     "make_regularizer",
     "map_row_blocks",
     "mkl_path",
