@@ -15,7 +15,7 @@ from sklearn.utils import Bunch
 from ..core import check_gram, validate_arrays
 from .pairs import check_classes
 
-# %% ../../nbs/04_mkl_4_semidefinite.ipynb #4debeb43
+# %% ../../nbs/04_mkl_4_semidefinite.ipynb #63c41815
 @validate_arrays(K="n n", y="n; labels")
 def machine_value(K, y, C=1.0, tol=1e-8):
     r"""Optimal value of the dual of a support vector machine, and its dual variables.
@@ -54,7 +54,7 @@ def machine_value(K, y, C=1.0, tol=1e-8):
     >>> from okbook.mkl import machine_value
     >>> y = np.array([-1.0, -1.0, 1.0, 1.0])
     >>> value, alpha = machine_value(np.outer(y, y), y)
-    >>> round(value, 6), alpha.sum().round(6)
+    >>> round(value, 6), round(float(alpha.sum()), 6)
     (0.5, 1.0)
     """
     signs = _signs(y)
