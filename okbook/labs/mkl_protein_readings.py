@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['SETS', 'STARTS', 'PAIRS', 'CURVED', 'RULES', 'STOPS', 'CHOICES', 'COUNTS', 'OPEN', 'READINGS', 'MAIN', 'EPOCH',
-           'N_STEPS', 'THRESHOLDS', 'WALKS', 'NUMBERS', 'TABLE', 'SURVIVORS', 'TEN', 'TABLES', 'walk', 'part_problems',
-           'walk_path', 'held_losses', 'run_readings', 'choose_lam', 'curved_steps', 'compute_number', 'inside',
-           'column_of', 'solve_readings', 'first_losses', 'compute_survivor']
+           'N_STEPS', 'THRESHOLDS', 'WALKS', 'NUMBERS', 'TABLE', 'SURVIVORS', 'FULL', 'TEN', 'TABLES', 'walk',
+           'part_problems', 'walk_path', 'held_losses', 'run_readings', 'choose_lam', 'curved_steps', 'compute_number',
+           'inside', 'column_of', 'run_full', 'solve_reading', 'compute_full']
 
-# %% ../../nbs/41_protein_localisation_1_readings.ipynb #af0014be
+# %% ../../nbs/41_protein_localisation_1_readings.ipynb #0a110170
 from functools import cache
 from itertools import product
 
@@ -20,11 +20,12 @@ from okbook.labs.mkl_protein_localisation import (
     LAMS,
     REGULARIZERS,
     draw_pairs,
+    judge,
     load_task,
     parts,
     standardized,
 )
-from ..mkl import PairProblem, make_regularizer
+from ..mkl import PairProblem, gram_moments, make_regularizer
 from ..tables import Table
 
 # %% ../../nbs/41_protein_localisation_1_readings.ipynb #05992cd4
@@ -433,10 +434,17 @@ def column_of(row, dataset, name):
     reading = READINGS[name] | {"steps": steps}
     return f"{dataset} kernels: {'; '.join(reading.values())}"
 
-# %% ../../nbs/41_protein_localisation_1_readings.ipynb #e72c0537
+# %% ../../nbs/41_protein_localisation_1_readings.ipynb #ecdd7a5b
+FULL = tuple(
+    name
+    for name in SURVIVORS
+    if sum(a != b for a, b in zip(name.split("; "), MAIN.split("; "))) == 1
+)
+
+
 @cache
-def solve_readings(dataset, trial, names):
-    """Weights of some readings in one trial.
+def run_full(dataset, trial):
+    """Numbers of kernels and scores of the readings in ``FULL``, in one trial.
 
     Parameters
     ----------
@@ -444,79 +452,73 @@ def solve_readings(dataset, trial, names):
         One of ``SETS``.
     trial : int
         The trial.
-    names : tuple of str
-        Keys of ``READINGS``.
 
     Returns
     -------
-    losses : dict
-        For each walk that is needed the losses on the held pairs, (n_lams, n_stops).
-    solved : dict of (str, str) to tuple of ndarray
-        For each row and each reading the weights on the ``"fit"`` and on the
-        ``"train"`` part.
+    dict of (str, str) to dict
+        For each row and each reading the ``"kernels"`` and the ``"score"``.
 
     Notes
     -----
     Derived in the lab :ref:`lab-mkl-readings`.
     """
     task = load_task(dataset)
-    at, losses, solved, walks = parts(task.y, trial), {}, {}, {}
-    for row, name in product(REGULARIZERS, names):
-        reading = READINGS[name]
-        key = (
-            row,
-            reading["pairs"],
-            reading["start"],
-            curved_steps(row, reading["steps"]),
+    at, results = parts(task.y, trial), {}
+    units = {
+        part: np.array(
+            [gram_moments(K[at[part]][:, at[part]])[1] for K in task.kernels]
         )
-        walks.setdefault(key, []).append(name)
+        for part in ("fit", "train")
+    }
     for pairs, balanced in PAIRS.items():
-        if not any(key[1] == pairs for key in walks):
+        names = [name for name in FULL if READINGS[name]["pairs"] == pairs]
+        if not names:
             continue
         problems = part_problems(task, at, trial, balanced)
-        for key in (key for key in walks if key[1] == pairs):
-            row, _, start, curved = key
-            searched = walk_path(problems["fit"], row, trial, STARTS[start], curved)
-            losses[key], final = held_losses(problems["held"], searched), {}
-            first = losses[key] if trial == 0 else first_losses(dataset, names)[key]
-            term = make_regularizer(REGULARIZERS[row], problems["train"].correlations_)
-            drawn = np.random.default_rng(trial).integers(
-                0, problems["train"].n_pairs, N_STEPS
-            )
-            for name in walks[key]:
-                i = STOPS.index(READINGS[name]["stop"])
-                choice = READINGS[name]["choice"]
-                lam = choose_lam(losses[key][:, i], choice, first[:, i])
-                if lam not in final:
-                    final[lam] = walk(
-                        problems["train"],
-                        term,
-                        LAMS[lam],
-                        drawn,
-                        curved,
-                        STARTS[start],
-                    )
-                solved[row, name] = searched[lam, i], final[lam][i]
-    return losses, solved
+        for row, name in product(REGULARIZERS, names):
+            searched, weights = solve_reading(problems, row, name, trial)
+            part = COUNTS[READINGS[name]["count"]]
+            results[row, name] = {
+                "kernels": np.count_nonzero(weights > part * weights.max()),
+                "score": judge(task, at, units, searched, weights)["score"],
+            }
+    return results
 
 
-def first_losses(dataset, names):
-    """The losses of the first trial, by which some readings choose lam.
+def solve_reading(problems, row, name, trial):
+    """Choose lam, and learn the weights of a reading in one trial.
 
     Parameters
     ----------
-    dataset, names
-        As in :func:`solve_readings`.
+    problems : dict of str to PairProblem
+        From :func:`part_problems`.
+    row : str
+        A key of ``REGULARIZERS``.
+    name : str
+        A key of ``READINGS`` whose lam is chosen in each trial.
+    trial : int
+        The trial.
 
     Returns
     -------
-    dict
-        As the first result of :func:`solve_readings`.
+    searched, weights : ndarray of shape (p,)
+        The weights for this lam on the ``"fit"`` and on the ``"train"`` part.
     """
-    return solve_readings(dataset, 0, names)[0]
+    reading = READINGS[name]
+    if reading["choice"] == "first trial":
+        raise ValueError(f"{name!r} takes its lam from another trial.")
+    i, start = STOPS.index(reading["stop"]), STARTS[reading["start"]]
+    curved = curved_steps(row, reading["steps"])
+    path = walk_path(problems["fit"], row, trial, start, curved)[:, i]
+    losses = held_losses(problems["held"], path)
+    best = choose_lam(losses, reading["choice"], losses)
+    problem = problems["train"]
+    term = make_regularizer(REGULARIZERS[row], problem.correlations_)
+    drawn = np.random.default_rng(trial).integers(0, problem.n_pairs, N_STEPS)
+    return path[best], walk(problem, term, LAMS[best], drawn, curved, start)[i]
 
 
-def compute_survivor(row, dataset, reading, repeat):
+def compute_full(row, dataset, quantity, reading, repeat):
     """Compute a cell of ``mkl-table1-readings-ten``.
 
     Parameters
@@ -525,35 +527,40 @@ def compute_survivor(row, dataset, reading, repeat):
         A key of ``REGULARIZERS``.
     dataset : str
         One of ``SETS``.
+    quantity : {"score", "kernels"}
+        What is measured.
     reading : str
-        One of ``SURVIVORS``.
+        One of ``FULL``.
     repeat : int
         The trial.
 
     Returns
     -------
     float
-        The number of kernels.
+        Points of 100, or a number of kernels.
     """
-    weights = solve_readings(dataset, repeat, SURVIVORS)[1][row, reading][1]
-    part = COUNTS[READINGS[reading]["count"]]
-    return np.count_nonzero(weights > part * weights.max())
+    return run_full(dataset, repeat)[row, reading][quantity]
 
 
 TEN = Table(
     id="mkl-table1-readings-ten",
     rows=list(REGULARIZERS),
     columns={
-        f"{dataset} kernels: {name}": {"dataset": dataset, "reading": name}
+        f"{dataset} {quantity}: {name}": {
+            "dataset": dataset,
+            "quantity": quantity,
+            "reading": name,
+        }
         for dataset in SETS
-        for name in SURVIVORS
+        for quantity in ("score", "kernels")
+        for name in FULL
     },
     repeats=10,
-    compute=compute_survivor,
+    compute=compute_full,
     datasets=["plant_like", "psortNeg_like", "psortPos"],
-    slice=[("R1", f"psortpos kernels: {SURVIVORS[0]}", 0)],
-    summary="protein localisation: the readings that survive three trials, on ten",
-    units="kernels",
+    slice=[("R1", f"psortpos kernels: {FULL[0]}", 0)],
+    summary="protein localisation: readings one choice from the main one, in full",
+    units="points of 100; kernels",
     digits=1,
     rtol=0.02,
 )
