@@ -16,10 +16,10 @@ from sklearn.svm import SVC
 
 from ..core import PolynomialKernel, RBFKernel, first_largest
 from ..datasets import UCI
-from .common import certificate_ends
 from .forest_uci import DATASETS, load_task, parts
 from okbook.mkl import (
     PairProblem,
+    check_path,
     gram_moments,
     make_regularizer,
     mkl_path,
@@ -481,7 +481,7 @@ def check_weights(row, most, repeat):
         term = make_regularizer("l1", problem.n_kernels)
         for lams in paths:
             found = mkl_path(problem, term, lams)
-            ends.extend(certificate_ends(problem, "l1", lams, found))
+            ends.extend(check_path(problem, term, lams, found))
     return dict(zip(("lower", "upper"), np.max(ends, axis=0).tolist()))
 
 

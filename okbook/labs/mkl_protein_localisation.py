@@ -35,7 +35,6 @@ from okbook.core import (
     squared_distances,
 )
 from ..datasets import load_proteins
-from .common import certificate_ends
 from okbook.mkl import (
     AlignmentMKL,
     BestKernel,
@@ -43,6 +42,7 @@ from okbook.mkl import (
     TwoStageMKL,
     UniformMKL,
     alignment_weights,
+    check_path,
     gram_moments,
     lam_max,
     make_regularizer,
@@ -1052,12 +1052,19 @@ TRACE = _beside(
 
 # %% ../../nbs/41_protein_localisation.ipynb #40472c58
 def greatest_ends(problem, regularizer, lams, found):
-    """Check the certificates of solutions, and return the worst.
+    """Check the certificates of solutions by :func:`okbook.mkl.check_path`, and return
+    the worst.
 
     Parameters
     ----------
-    problem, regularizer, lams, found
-        As in :func:`okbook.labs.common.certificate_ends`.
+    problem : PairProblem
+        The pairs.
+    regularizer : str
+        As in :func:`okbook.mkl.make_regularizer`.
+    lams : sequence of float
+        Values of lam.
+    found : list of Bunch
+        What :func:`solve` returns for them.
 
     Returns
     -------
@@ -1065,7 +1072,8 @@ def greatest_ends(problem, regularizer, lams, found):
         The greatest ``"lower"`` and the greatest ``"upper"`` end of the intervals in
         which the relative duality gaps lie.
     """
-    ends = certificate_ends(problem, regularizer, lams, found)
+    term = make_regularizer(regularizer, problem.correlations_)
+    ends = check_path(problem, term, lams, found)
     return dict(zip(("lower", "upper"), ends.max(axis=0).tolist()))
 
 

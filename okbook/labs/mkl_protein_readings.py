@@ -434,7 +434,7 @@ def column_of(row, dataset, name):
     reading = READINGS[name] | {"steps": steps}
     return f"{dataset} kernels: {'; '.join(reading.values())}"
 
-# %% ../../nbs/41_protein_localisation_1_readings.ipynb #ecdd7a5b
+# %% ../../nbs/41_protein_localisation_1_readings.ipynb #6f4804d7
 FULL = tuple(
     name
     for name in SURVIVORS
@@ -501,8 +501,10 @@ def solve_reading(problems, row, name, trial):
 
     Returns
     -------
-    searched, weights : ndarray of shape (p,)
-        The weights for this lam on the ``"fit"`` and on the ``"train"`` part.
+    searched : ndarray of shape (p,)
+        The weights for this lam on the ``"fit"`` part.
+    weights : ndarray of shape (p,)
+        Those on the ``"train"`` part.
     """
     reading = READINGS[name]
     if reading["choice"] == "first trial":

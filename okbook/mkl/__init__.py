@@ -8,6 +8,7 @@ learns the Gram matrix and the machine in one program, for comparison.
 
 from .certificates import (
     check_certificate,
+    check_path,
 )
 from .machines import (
     AlignmentMKL,
@@ -80,6 +81,7 @@ __all__ = [
     "certificate",
     "check_certificate",
     "check_classes",
+    "check_path",
     "combine_grams",
     "dual_point",
     "dual_value",
