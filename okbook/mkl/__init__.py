@@ -2,11 +2,13 @@
 
 ``pairs`` has the problem on pairs of examples, its regularisers and its dual,
 ``solvers`` the solvers with a certificate, and ``machines`` the transformer that
-combines kernels and the support vector machines on a combined kernel.
+combines kernels and the support vector machines on a combined kernel. ``semidefinite``
+learns the Gram matrix and the machine in one program, for comparison.
 """
 
 from .certificates import (
     check_certificate,
+    check_path,
 )
 from .machines import (
     AlignmentMKL,
@@ -42,6 +44,11 @@ from .pairs import (
     sum_error,
     warn_of_gap,
 )
+from .semidefinite import (
+    learn_gram,
+    learn_gram_weights,
+    machine_value,
+)
 from .solvers import (
     SmoothedLoss,
     SmoothedPoint,
@@ -74,6 +81,7 @@ __all__ = [
     "certificate",
     "check_certificate",
     "check_classes",
+    "check_path",
     "combine_grams",
     "dual_point",
     "dual_value",
@@ -81,6 +89,9 @@ __all__ = [
     "evaluate_many",
     "gram_moments",
     "lam_max",
+    "learn_gram",
+    "learn_gram_weights",
+    "machine_value",
     "make_regularizer",
     "map_row_blocks",
     "mkl_path",

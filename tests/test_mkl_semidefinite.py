@@ -1,0 +1,61 @@
+"""Learning a Gram matrix in one semidefinite program, against the machine itself."""
+
+import numpy as np
+import pytest
+
+from okbook.mkl import learn_gram, learn_gram_weights, machine_value
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    rng = np.random.default_rng(3)
+    y = np.repeat([-1.0, 1.0], [5, 7])
+    return np.array([B @ B.T for B in rng.normal(size=(3, 12, 4)) + y[:, None] / 2]), y
+
+
+def test_value_is_the_least_of_the_primal(kernels):
+    "eq-mklsdp-value: strong duality, with the primal written out in cvxpy."
+    import cvxpy as cp
+
+    (K, *_), y = kernels
+    root = np.linalg.cholesky(K + 1e-10 * np.eye(12))
+    w, b = cp.Variable(12), cp.Variable()
+    slack = cp.pos(1 - cp.multiply(y, root @ w + b))
+    primal = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + 0.3 * cp.sum(slack)))
+    value, alpha = machine_value(K, y, C=0.3)
+    assert value == pytest.approx(primal.solve(solver="CLARABEL"), rel=1e-5)
+    assert alpha.min() >= 0 and alpha.max() <= 0.3 + 1e-9
+    assert abs(alpha @ y) < 1e-8
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_program_is_the_machine_and_nothing_is_below(kernels, nonnegative):
+    "thm-mklsdp-schur, on weights from a grid of all kernels."
+    grams, y = kernels
+    traces = grams.trace(axis1=1, axis2=2)
+    found = learn_gram_weights(grams, y, C=2.0, nonnegative=nonnegative)
+    combined = np.tensordot(found.mu, grams, 1)
+    assert machine_value(combined, y, C=2.0)[0] == pytest.approx(found.value, rel=1e-4)
+    assert found.mu @ traces == pytest.approx(12, rel=1e-6)
+    for shares in np.random.default_rng(0).dirichlet(np.ones(3), 100):
+        K = np.tensordot(12 * shares / traces, grams, 1)
+        assert machine_value(K, y, C=2.0)[0] >= found.value * (1 - 1e-4)
+
+
+def test_swapping_the_classes_changes_nothing(kernels):
+    "thm-mklsdp-free: the best matrix is a function of who is with whom."
+    one, other = learn_gram([0, 0, 0, 1, 1]), learn_gram(["b", "b", "b", "a", "a"])
+    np.testing.assert_allclose(one.K, other.K, atol=1e-3)
+    assert one.value == pytest.approx(2 * 6 / 25, rel=1e-5)
+
+
+def test_bad_input(kernels):
+    grams, y = kernels
+    with pytest.raises(ValueError, match="Two classes are needed, and y has 3"):
+        learn_gram([0, 0, 1, 1, 2, 2])
+    with pytest.raises(ValueError, match="a row for each of the 12 labels"):
+        learn_gram_weights([np.eye(11)], y)
+    with pytest.raises(ValueError, match="one matrix or more"):
+        learn_gram_weights([], y)
+    with pytest.raises(ValueError, match="semi-definite"):
+        learn_gram_weights([-np.eye(12)], y)
