@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['WIDTHS', 'CHOICES2', 'RELEVANT', 'MAIN2', 'N_FOLDS_SEEN', 'ROWS2', 'READINGS2', 'SCREENED2', 'CHOICES3', 'MAIN3',
-           'ROWS3', 'READINGS3', 'SCREENED3', 'TABLES', 'fill_mean', 'prepare_reading', 'tried', 'pair_scores',
-           'pair_areas', 'reading_areas', 'compute_reading2', 'protein_nodes', 'completed_areas', 'compute_reading3']
+           'ROWS3', 'READINGS3', 'SCREENED3', 'TABLES', 'prepare_reading', 'tried', 'pair_scores', 'pair_areas',
+           'reading_areas', 'compute_reading2', 'protein_nodes', 'completed_areas', 'compute_reading3']
 
 # %% ../../nbs/23_protein_interactions_2_readings.ipynb #1c96c48c
 from functools import lru_cache, partial
@@ -41,41 +41,16 @@ from ..tables import Table
 WIDTHS = {"entropy": informative_sigma, "median": median_sigma}
 
 
-def fill_mean(known, train):
-    """Fill holes with the mean of the training nodes.
-
-    Parameters
-    ----------
-    known : ndarray of shape (n, p)
-        Measurements; nan where there is none.
-    train : ndarray of int
-        The training nodes.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-        The measurements, complete.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_ppi_readings import fill_mean
-    >>> fill_mean(np.array([[1.0], [3.0], [9.0], [np.nan]]), [0, 1]).ravel()
-    array([1., 3., 9., 2.])
-    """
-    return np.where(np.isnan(known), np.nanmean(known[train], axis=0), known)
-
-
 @lru_cache(maxsize=2)
-def prepare_reading(task, holes, width, fold=None):
+def prepare_reading(task, width, fold=None):
     """Fill the expression data and compute the kernel, under a reading.
 
     Parameters
     ----------
     task : LinkTask
         The network.
-    holes, width : str
-        Choices of a reading.
+    width : {"entropy", "median"}
+        A choice of the reading.
     fold : int, optional
         Holes and width are fitted on the training nodes of this fold; by default on
         all nodes.
@@ -88,13 +63,11 @@ def prepare_reading(task, holes, width, fold=None):
         The Gaussian kernel.
     """
     train = np.arange(len(task.names)) if fold is None else fold_nodes(task, fold)[0]
-    fill = {"nearest": impute_nearest, "mean": fill_mean}[holes]
-    X = fill(task.blocks["expression"], train)
+    X = impute_nearest(task.blocks["expression"], train)
     return X, RBFKernel(sigma=WIDTHS[width](X[train])).gram(X)
 
 # %% ../../nbs/23_protein_interactions_2_readings.ipynb #fb3841d4
 CHOICES2 = {
-    "holes": ("nearest", "mean"),
     "width": ("entropy", "median"),
     "criterion": ("ROC", "PR"),
     "weights": ("balanced", "plain"),
@@ -103,24 +76,24 @@ CHOICES2 = {
     "beta": ("one", "searched"),
 }
 RELEVANT = {
-    "em": ("holes", "width", "criterion", "entry", "beta"),
-    "Pkernel": ("holes", "width", "criterion", "weights"),
-    "local": ("holes", "width", "criterion", "weights", "answers"),
-    "OK3+ET": ("holes", "criterion"),
-    "RRSN": ("holes", "width", "criterion"),
+    "em": ("width", "criterion", "entry", "beta"),
+    "Pkernel": ("width", "criterion", "weights"),
+    "local": ("width", "criterion", "weights", "answers"),
+    "OK3+ET": ("criterion",),
+    "RRSN": ("width", "criterion"),
 }
-MAIN2, N_FOLDS_SEEN = "nearest, entropy, ROC, balanced, values, entry, one", 2
+MAIN2, N_FOLDS_SEEN = "entropy, ROC, balanced, values, entry, one", 2
 
 
-def tried(name, weights=None, beta=None):
+def tried(name, weights=None):
     """Say which fits of a method a reading chooses from.
 
     Parameters
     ----------
     name : str
         One of ``PRINTED``.
-    weights, beta : str, optional
-        Choices of a reading.
+    weights : {"balanced", "plain"}, optional
+        A choice of the reading.
 
     Returns
     -------
@@ -136,7 +109,7 @@ def tried(name, weights=None, beta=None):
     [{'C': 0.1}, {'C': 1.0}]
     """
     method = METHODS[name + (" unweighted" if weights == "plain" else "")]
-    grid = method.grid | ({"beta": (0.3, 1.0, 3.0)} if beta == "searched" else {})
+    grid = method.grid | ({"beta": (0.3, 1.0, 3.0)} if name == "em" else {})
     return method.estimator, list(ParameterGrid(grid))
 
 
@@ -174,11 +147,11 @@ def pair_areas(truth, scores):
 
 
 @lru_cache(maxsize=4)
-def _fits(task, name, holes, width, weights, beta, fold, place, part):
+def _fits(task, name, width, weights, fold, place, part):
     """One setting of a method, fitted on the training nodes of a fold, or on those that
     a part of the inner folds keeps (part 0, 1, 2; None for all)."""
-    (X, K), train = prepare_reading(task, holes, width, fold), fold_nodes(task, fold)[0]
-    estimator, settings = tried(name, weights, beta)
+    (X, K), train = prepare_reading(task, width, fold), fold_nodes(task, fold)[0]
+    estimator, settings = tried(name, weights)
     kept = np.arange(len(train)) if part is None else list(INNER.split(train))[part][0]
     known = task.adjacency[np.ix_(train[kept], train[kept])]
     read = X if METHODS[name].reads == "inputs" else K
@@ -186,9 +159,9 @@ def _fits(task, name, holes, width, weights, beta, fold, place, part):
 
 
 @lru_cache(maxsize=512)
-def _inner_areas(task, name, holes, width, weights, beta, fold, place, part):
+def _inner_areas(task, name, width, weights, fold, place, part):
     "Areas of a setting on an inner fold, for each way to score a pair."
-    model = _fits(task, name, holes, width, weights, beta, fold, place, part)
+    model = _fits(task, name, width, weights, fold, place, part)
     train = fold_nodes(task, fold)[0]
     kept, out = (train[nodes] for nodes in list(INNER.split(train))[part])
     return _areas_of_ways(task, model, name, kept, out)
@@ -204,17 +177,17 @@ def _areas_of_ways(task, model, name, labelled, others):
 
 
 @lru_cache(maxsize=512)
-def _outer_areas(task, name, holes, width, weights, beta, fold, place):
+def _outer_areas(task, name, width, weights, fold, place):
     train, test = fold_nodes(task, fold)
-    model = _fits(task, name, holes, width, weights, beta, fold, place, None)
+    model = _fits(task, name, width, weights, fold, place, None)
     return _areas_of_ways(task, model, name, train, test)
 
 
 @lru_cache(maxsize=64)
-def _searching_areas(task, holes, width, criterion, fold):
+def _searching_areas(task, width, criterion, fold):
     "Areas of RRSN, which searches by itself."
     (_, K), (train, test) = (
-        prepare_reading(task, holes, width, fold),
+        prepare_reading(task, width, fold),
         fold_nodes(task, fold),
     )
     known = task.adjacency[np.ix_(train, train)]
@@ -227,7 +200,6 @@ def reading_areas(
     task,
     name,
     fold,
-    holes,
     criterion,
     width="entropy",
     weights=None,
@@ -246,7 +218,7 @@ def reading_areas(
         One of ``PRINTED``.
     fold : int
         The fold.
-    holes, criterion, width, weights, answers, entry, beta : str
+    criterion, width, weights, answers, entry, beta : str
         Choices of the reading; those that the method does not have are left out.
     n_inner : int, default=3
         How many of the three inner folds choose the parameters.
@@ -257,15 +229,16 @@ def reading_areas(
         The areas under the ROC and the precision-recall curve, in percent.
     """
     if name == "RRSN":
-        return _searching_areas(task, holes, width, criterion, fold)[""]
-    way, own = answers or entry or "", (name, holes, width, weights, beta, fold)
-    places = range(len(tried(name, weights, beta)[1]))
+        return _searching_areas(task, width, criterion, fold)[""]
+    way, own = answers or entry or "", (name, width, weights, fold)
+    settings = tried(name, weights)[1]
+    places = [k for k, s in enumerate(settings) if beta != "one" or s["beta"] == 1.0]
     found = [
         np.mean([_inner_areas(task, *own, k, part)[way] for part in range(n_inner)], 0)
         for k in places
     ]
     best = first_largest(np.array(found)[:, int(criterion == "PR")])
-    return _outer_areas(task, *own, int(best))[way]
+    return _outer_areas(task, *own, places[best])[way]
 
 # %% ../../nbs/23_protein_interactions_2_readings.ipynb #6cff2b10
 def _method_rows():
@@ -316,7 +289,7 @@ SCREENED2 = Table(
     repeats=N_FOLDS_SEEN,
     compute=compute_reading2,
     datasets=["yeast_ppi"],
-    slice=[("RRSN: nearest, entropy, ROC", "auc-roc", 0)],
+    slice=[("RRSN: entropy, ROC", "auc-roc", 0)],
     summary="protein interactions, supervised: all readings of the protocol, two folds",
     units="area under the curve, in percent",
     digits=1,
@@ -324,27 +297,26 @@ SCREENED2 = Table(
 
 # %% ../../nbs/23_protein_interactions_2_readings.ipynb #7a054b3e
 CHOICES3 = {
-    "holes": ("nearest", "mean"),
     "width": ("entropy", "median"),
     "smoother": ("short", "long"),
     "parameters": ("draw, ROC", "draw, PR", "once, ROC", "once, PR", "fixed"),
     "pairs": ("any", "one", "both"),
 }
-MAIN3 = "nearest, entropy, short, draw, ROC, any"
+MAIN3 = "entropy, short, draw, ROC, any"
 ROWS3, READINGS3 = reading_rows(CHOICES3)
 _BETA2 = {"short": GRIDS["beta2_grid"], "long": GRIDS["beta_grid"]}
 
 
 @lru_cache(maxsize=2)
-def protein_nodes(task, holes, width, smoother):
+def protein_nodes(task, width, smoother):
     """Make the network and the kernel of a reading.
 
     Parameters
     ----------
     task : LinkTask
         The network.
-    holes, width : str
-        Choices of a reading.
+    width : str
+        A choice of the reading.
     smoother : {"short", "long"} or None
         Which times of the smoother are tried; None for the supervised method.
 
@@ -353,27 +325,27 @@ def protein_nodes(task, holes, width, smoother):
     Nodes
         The network.
     """
-    K = prepare_reading(task, holes, width)[1]
+    K = prepare_reading(task, width)[1]
     grids = {name.removesuffix("_grid"): values for name, values in GRIDS.items()}
     grids["beta2"] = _BETA2[smoother] if smoother else (1.0,)
     return Nodes(task.adjacency, K, grids, smoother is None, "one")
 
 
 @lru_cache(maxsize=1024)
-def _searched(task, holes, width, smoother, rate, draw):
-    nodes = protein_nodes(task, holes, width, smoother)
+def _searched(task, width, smoother, rate, draw):
+    nodes = protein_nodes(task, width, smoother)
     return nodes.search(draw_labelled(len(nodes.gram), rate, draw), draw)
 
 
 @lru_cache(maxsize=4096)
-def completed_areas(task, holes, width, smoother, parameters, rate, draw):
+def completed_areas(task, width, smoother, parameters, rate, draw):
     """Measure a completed network, under a reading.
 
     Parameters
     ----------
     task : LinkTask
         The network.
-    holes, width, smoother, parameters : str
+    width, smoother, parameters : str
         Choices of the reading; ``smoother`` is None for the supervised method.
     rate : {"5", "10", "20"}
         How many nodes are labelled, in percent.
@@ -386,19 +358,19 @@ def completed_areas(task, holes, width, smoother, parameters, rate, draw):
         For each choice of pairs the areas under the ROC and the precision-recall curve,
         in percent.
     """
-    nodes = protein_nodes(task, holes, width, smoother)
-    search = partial(_searched, task, holes, width, smoother)
+    nodes = protein_nodes(task, width, smoother)
+    search = partial(_searched, task, width, smoother)
     setting = choose_setting(search, smoother, parameters, rate, draw)
     labelled = draw_labelled(len(nodes.gram), rate, draw)
     return nodes.areas(labelled, setting, CHOICES3["pairs"])
 
 
-def compute_reading3(holes, width, smoother, parameters, pairs, area, rate, repeat):
+def compute_reading3(width, smoother, parameters, pairs, area, rate, repeat):
     """Compute a cell of ``rrsn-table3-readings``.
 
     Parameters
     ----------
-    holes, width, smoother, parameters, pairs : str
+    width, smoother, parameters, pairs : str
         The choices of the reading; ``smoother`` is None for the supervised method.
     area, rate : str
         The area and the percentage of labelled proteins.
@@ -411,7 +383,7 @@ def compute_reading3(holes, width, smoother, parameters, pairs, area, rate, repe
         The area, in percent.
     """
     task = yeast_task()
-    found = completed_areas(task, holes, width, smoother, parameters, rate, repeat)
+    found = completed_areas(task, width, smoother, parameters, rate, repeat)
     return found[pairs][area == "auc-pr"]
 
 
@@ -422,7 +394,7 @@ SCREENED3 = Table(
     repeats=2,
     compute=compute_reading3,
     datasets=["yeast_ppi"],
-    slice=[("supervised: nearest, median, fixed, both", "auc-roc 5", 0)],
+    slice=[("supervised: median, fixed, both", "auc-roc 5", 0)],
     summary="protein interactions: all readings of the transductive protocol, two "
     "draws",
     units="area under the curve, in percent",
