@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['CHOICES', 'BETA2', 'FIXED', 'FIXED_BETA2', 'MAIN', 'LIMIT', 'N_SCREENED', 'N_KEPT', 'ROWS', 'READINGS', 'SCREENED',
-           'TABLES', 'median_sigma', 'Nodes', 'best_setting', 'reading_rows', 'judge_readings', 'author_nodes',
-           'choose_setting', 'compute_reading']
+           'TABLES', 'median_sigma', 'Nodes', 'best_setting', 'reading_rows', 'judge_readings', 'author_width',
+           'author_nodes', 'choose_setting', 'compute_reading']
 
 # %% ../../nbs/22_coauthors_1_readings.ipynb #9d164b18
 from dataclasses import dataclass
@@ -93,7 +93,9 @@ class Nodes:
     @cached_property
     def spectra(self):
         """One eigendecomposition for each time of the smoother."""
-        template = SemiSupervisedOutputKernelRidge(input_kernel="precomputed")
+        template = SemiSupervisedOutputKernelRidge(
+            input_kernel="precomputed", smoother="diffusion"
+        )
         betas = self.grids["beta2"]
         return dict(zip(betas, template.spectra(self.gram, betas)))
 
@@ -320,14 +322,35 @@ def judge_readings(stored, printed, readings):
     return {reading: judged[reading] for reading in sorted(judged, key=worse)}
 
 
-@lru_cache(maxsize=2)
-def author_nodes(words, width, smoother):
-    """Load the network of authors with words, and make the kernel of a reading.
+@lru_cache(maxsize=4)
+def author_width(words, width):
+    """Choose the width of the kernel of a reading.
 
     Parameters
     ----------
     words, width : str
         Choices of a reading.
+
+    Returns
+    -------
+    float
+        The width.
+    """
+    data = load_nips_coauthors("words", download=False)
+    choose = {"entropy": informative_sigma, "median": median_sigma}[width]
+    return choose(author_vectors(data.counts, words))
+
+
+@lru_cache(maxsize=2)
+def author_nodes(words, sigma, smoother):
+    """Load the network of authors with words, and make the kernel of a reading.
+
+    Parameters
+    ----------
+    words : str
+        A choice of the reading.
+    sigma : float
+        The width, from :func:`author_width`.
     smoother : {"short", "long"} or None
         Which times of the smoother are tried; None for the supervised method.
 
@@ -339,7 +362,6 @@ def author_nodes(words, width, smoother):
     data = load_nips_coauthors("words", download=False)
     X = author_vectors(data.counts, words)
     D = euclidean_distances(X, squared=True)
-    sigma = {"entropy": informative_sigma, "median": median_sigma}[width](X)
     grids = {name.removesuffix("_grid"): values for name, values in GRIDS.items()}
     grids["beta2"] = BETA2[smoother] if smoother else (1.0,)
     gram = np.exp(-0.5 * (D + D.T) / (2 * sigma**2))
@@ -347,8 +369,8 @@ def author_nodes(words, width, smoother):
 
 
 @lru_cache(maxsize=1024)
-def _searched(words, width, smoother, rate, draw):
-    nodes = author_nodes(words, width, smoother)
+def _searched(words, sigma, smoother, rate, draw):
+    nodes = author_nodes(words, sigma, smoother)
     return nodes.search(draw_labelled(len(nodes.gram), rate, draw), draw)
 
 
@@ -386,10 +408,10 @@ def choose_setting(search, smoother, parameters, rate, draw):
 
 
 @lru_cache(maxsize=4096)
-def _measured(words, width, smoother, parameters, rate, draw):
-    nodes = author_nodes(words, width, smoother)
+def _measured(words, sigma, smoother, parameters, rate, draw):
+    nodes = author_nodes(words, sigma, smoother)
     setting = choose_setting(
-        lambda rate, draw: _searched(words, width, smoother, rate, draw),
+        lambda rate, draw: _searched(words, sigma, smoother, rate, draw),
         *(smoother, parameters, rate, draw),
     )
     labelled = draw_labelled(len(nodes.gram), rate, draw)
@@ -413,7 +435,8 @@ def compute_reading(words, width, smoother, parameters, pairs, area, rate, repea
     float
         The area, in percent.
     """
-    areas = _measured(words, width, smoother, parameters, rate, repeat)[pairs]
+    sigma = author_width(words, width)
+    areas = _measured(words, sigma, smoother, parameters, rate, repeat)[pairs]
     return areas[area == "auc-pr"]
 
 
