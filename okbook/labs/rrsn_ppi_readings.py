@@ -143,7 +143,27 @@ def pair_scores(model, labelled, others, answers=None, entry=None):
 
 
 def pair_areas(truth, scores):
-    """Measure both areas, ROC first, in percent."""
+    """Measure both areas.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (n_pairs,)
+        Which pairs are linked.
+    scores : ndarray of shape (n_pairs,)
+        Their scores.
+
+    Returns
+    -------
+    ndarray of shape (2,)
+        The areas under the ROC and the precision-recall curve, in percent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.labs.rrsn_ppi_readings import pair_areas
+    >>> pair_areas(np.array([0, 1, 0]), np.array([3.0, 2.0, 1.0]))
+    array([50., 50.])
+    """
     return np.array([100 * under(truth, scores) for under in AREAS.values()])
 
 
