@@ -1,0 +1,86 @@
+"""Readings of the tables of RRSN: what chooses their parameters, and whether what the
+ledger says of them is so."""
+
+import tomllib
+
+import numpy as np
+import pytest
+from lab_tools import TABLES, check_cells, stored
+
+from okbook.labs import rrsn_ppi_readings as proteins
+from okbook.labs import rrsn_table1_readings as authors
+from okbook.tables import read_paper
+
+ALL = [*authors.TABLES, *proteins.TABLES]
+
+
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.id)
+def test_every_cell_is_stored_and_no_other(table):
+    check_cells(table)
+
+
+@pytest.fixture
+def nodes():
+    "A small network, its kernel and a few settings."
+    rng = np.random.default_rng(0)
+    D = np.abs(np.subtract.outer(*[rng.normal(size=60)] * 2))
+    A, K = ((D < 0.5) & (D > 0)).astype(float), np.exp(-(D**2))
+    grids = {"lam": (0.1, 1.0), "lam2": (0.1, 1.0), "beta": (1.0,), "beta2": (0.1, 1.0)}
+    return authors.Nodes(A, K, grids, supervised=False)
+
+
+def test_a_search_reads_no_link_of_an_unlabelled_node(nodes):
+    labelled = np.arange(25)
+    inside = np.zeros(60, bool)
+    inside[labelled] = True
+    A = np.where(np.outer(inside, inside), nodes.adjacency, 1 - nodes.adjacency)
+    np.fill_diagonal(A, 0.0)
+    other = authors.Nodes(A, nodes.gram, nodes.grids, supervised=False)
+    for mine, theirs in zip(nodes.search(labelled, 1), other.search(labelled, 1)):
+        if isinstance(mine, list):
+            assert mine == theirs
+        else:
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_times_of_the_smoother_matter(nodes):
+    "The smoother is the diffusion kernel: a Laplacian would not see beta2."
+    setting = {"lam": 0.1, "lam2": 1.0, "beta": 1.0}
+    areas = [
+        nodes.areas(np.arange(25), setting | {"beta2": beta2}, ["any"])["any"]
+        for beta2 in (0.1, 1.0)
+    ]
+    assert areas[0] != areas[1]
+
+
+LEDGERS = {
+    "rrsn-table1": authors,
+    "rrsn-table2": proteins,
+    "rrsn-table3": proteins,
+}
+
+
+@pytest.mark.parametrize("table_id", LEDGERS)
+def test_the_ledger_says_of_a_cell_what_the_stored_experiment_says(table_id):
+    """An explained cell is within two deviations in a row of the named table, and is
+    not within two in the main one."""
+    printed, main = read_paper(TABLES / table_id), stored(table_id)
+    ledger = tomllib.loads((TABLES / table_id / "ledger.toml").read_text("utf8"))
+    rows, columns = ({key[k] for key in printed} for k in (0, 1))
+    seen = set()
+    for entry in ledger.get("explained", []):
+        found = stored(entry["by"])
+        for row in entry.get("rows", rows):
+            for column in entry.get("columns", columns):
+                mean, sd = printed[row, column]
+                assert abs(main[row, column].mean() - mean) > 2 * sd
+                near = [
+                    name
+                    for (name, place), values in found.items()
+                    if place.startswith(column)
+                    and name.startswith(row)
+                    and abs(values.mean() - mean) <= 2 * sd
+                ]
+                assert near, (row, column)
+                seen.add((row, column))
+    assert seen <= printed.keys()
