@@ -6,7 +6,6 @@ import subprocess
 import sys
 import warnings
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,7 +26,6 @@ from okbook.mkl import (
     PairProblem,
     Regularizer,
     SmoothedLoss,
-    SmoothedPoint,
     dual_value,
     evaluate_many,
     lam_max,
@@ -37,7 +35,6 @@ from okbook.mkl import (
     newton_step,
     next_width,
     secant_search,
-    smoothed_dual,
     smoothed_hessian,
     smoothed_hinge,
     solve_cvxpy,
@@ -45,7 +42,7 @@ from okbook.mkl import (
     solve_sgd,
     standardize_gram,
 )
-from okbook.mkl.solvers import _common_pass, _ShiftedLoss
+from okbook.mkl.solvers import _ShiftedLoss
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
 BLOCKS = [("rbf", [0]), ("rbf", [1]), ("rbf", [2, 3]), "linear"]
@@ -406,52 +403,6 @@ def test_path_of_many_pairs(name, tol):
     assert_allclose(
         dual_value(problem, term, lams[0], again.a), again.dual, rtol=2e-4, atol=1e-6
     )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_bounds_of_held_pairs_are_dual_values(name):
-    """eq-mklsolve-held: whatever moves, the bound is the dual value of dual variables
-    that can be computed, and below the optimum."""
-    problem = many()
-    term, lams = term_of(problem, name), 0.3 * np.geomspace(1.0, 1e-4, 8)
-    path, moved = mkl_path(problem, term, lams, tol=3e-5), 0
-    for lam, found in zip(lams, path):
-        a, moved = (
-            smoothed_dual(problem, *found.proof),
-            moved + (found.proof[2] is not None),
-        )
-        assert (a >= 0.0).all() and (a <= problem.w).all()
-        assert_allclose(dual_value(problem, term, lam, a), found.dual, rtol=1e-7)
-        assert found.dual <= solve_newton(problem, term, lam, tol=1e-7).objective
-    assert moved > 0 or term.curved.all()  # one common pass may be enough
-
-
-def test_held_pairs_keep_their_dual_variables():
-    """prop-mklsolve-held: any weights, any width, any pairs near the kink; one pass for
-    many and a pass for one find the same."""
-    problem, rng = many(), np.random.default_rng(0)
-    loss, term = SmoothedLoss.of_problem(problem), make_regularizer("l1", 5)
-    mus, deltas = 0.4 * rng.random((6, 5)), 0.1 + rng.random(6)
-    best = solve_newton(problem, term, 0.01, tol=1e-6).objective
-    for every in (1, 8):
-        for mu, delta, full in zip(
-            mus, deltas, evaluate_many(loss, mus, deltas, every)
-        ):
-            near, signed = full.near
-            u = 1.0 - loss.evaluate(mu, delta).margins
-            expected = every * np.flatnonzero(np.abs(u[::every]) < delta)
-            assert_array_equal(near, expected)
-            state = SimpleNamespace(point=SmoothedPoint(mu, delta, 0, 0, 0, 0, mu))
-            alone = _common_pass(loss, [state], every)[0]
-            assert_array_equal(near, alone.near[0])
-            assert_allclose(signed, alone.near[1], atol=1e-14)
-            few = SmoothedLoss(problem.Z[near], problem.t[near], problem.w[near])
-            other, width = mu + 0.3 * rng.random(5), delta * (0.5 + rng.random())
-            point = _ShiftedLoss(few, full, signed).evaluate(other, width)
-            a = smoothed_dual(problem, mu, delta, (near, other, width))
-            assert_allclose(point.total, a.sum(), rtol=1e-9)
-            assert_allclose(point.adjoint, problem.adjoint(a), rtol=1e-7, atol=1e-10)
-            assert term.dual_value(point.total, point.adjoint, 0.01) <= best
 
 
 def test_path_from_zero_to_a_small_lam():

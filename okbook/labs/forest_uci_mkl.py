@@ -19,11 +19,10 @@ from ..datasets import UCI
 from .forest_uci import DATASETS, load_task, parts
 from okbook.mkl import (
     PairProblem,
-    check_certificate,
+    check_path,
     gram_moments,
     make_regularizer,
     mkl_path,
-    smoothed_dual,
     standardize_gram,
 )
 from ..tables import Table
@@ -482,9 +481,8 @@ def check_weights(row, most, repeat):
         problem = bank_problem(X[learn], y[learn], repeat, most)[2]
         term = make_regularizer("l1", problem.n_kernels)
         for lams in paths:
-            for lam, found in zip(lams, mkl_path(problem, term, lams)):
-                a = smoothed_dual(problem, *found.proof)
-                ends.append(check_certificate(problem, term, lam, found.mu, a).gap)
+            found = mkl_path(problem, term, lams)
+            ends.extend(check_path(problem, term, lams, found))
     return dict(zip(("lower", "upper"), np.max(ends, axis=0).tolist()))
 
 

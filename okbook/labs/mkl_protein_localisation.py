@@ -9,7 +9,7 @@ __all__ = ['AMINO_ACIDS', 'PATTERNS', 'REGIONS', 'CODES', 'DATASETS', 'LAMS', 'C
            'STEPS_TABLE', 'RIVALS_CELLS', 'RIVALS_TABLE', 'TABLES', 'motif_counts', 'motif_gram', 'gaussian_gram',
            'profile_grams', 'protein_kernels', 'load_task', 'parts', 'standardized', 'draw_pairs', 'solve',
            'machine_scores', 'judge', 'search', 'convergence', 'baselines', 'prepare', 'run_trial', 'descend',
-           'run_steps', 'with_noise', 'run_rival', 'noise_path', 'compute_cell', 'compute_beside', 'check_solutions',
+           'run_steps', 'with_noise', 'run_rival', 'noise_path', 'compute_cell', 'compute_beside', 'greatest_ends',
            'check_trial', 'compute_check', 'check_rival', 'compute_rival_check', 'compute_steps', 'compute_rival']
 
 # %% ../../nbs/41_protein_localisation.ipynb #437c2919
@@ -42,12 +42,11 @@ from okbook.mkl import (
     TwoStageMKL,
     UniformMKL,
     alignment_weights,
-    check_certificate,
+    check_path,
     gram_moments,
     lam_max,
     make_regularizer,
     mkl_path,
-    smoothed_dual,
     solve_sgd,
     standardize_gram,
 )
@@ -1053,8 +1052,9 @@ TRACE = _beside(
 )
 
 # %% ../../nbs/41_protein_localisation.ipynb #40472c58
-def check_solutions(problem, regularizer, lams, found):
-    """Check the certificates of solutions by :func:`okbook.mkl.check_certificate`.
+def greatest_ends(problem, regularizer, lams, found):
+    """Check the certificates of solutions by :func:`okbook.mkl.check_path`, and return
+    the worst.
 
     Parameters
     ----------
@@ -1073,12 +1073,9 @@ def check_solutions(problem, regularizer, lams, found):
         The greatest ``"lower"`` and the greatest ``"upper"`` end of the intervals in
         which the relative duality gaps lie.
     """
-    term, ends = make_regularizer(regularizer, problem.correlations_), []
-    for lam, one in zip(lams, found):
-        # where no kernel reaches its threshold, all dual variables are at their end
-        a = smoothed_dual(problem, *one.proof) if one.mu.any() else problem.w
-        ends.append(check_certificate(problem, term, lam, one.mu, a).gap)
-    return dict(zip(("lower", "upper"), np.max(ends, axis=0).tolist()))
+    term = make_regularizer(regularizer, problem.correlations_)
+    ends = check_path(problem, term, lams, found)
+    return dict(zip(("lower", "upper"), ends.max(axis=0).tolist()))
 
 
 @cache
@@ -1099,7 +1096,7 @@ def check_trial(dataset, trial):
         For each certified row, and ``"path"``, the path of lam on the ``"fit"`` part;
         ``"train"``, each lam by itself on the ``"train"`` part; and ``"gap 1e-2"``,
         ``"gap 1e-3"`` and ``"gap 1e-5"``, the same for the chosen lam at other
-        tolerances; what :func:`check_solutions` returns.
+        tolerances; what :func:`greatest_ends` returns.
 
     Notes
     -----
@@ -1110,7 +1107,7 @@ def check_trial(dataset, trial):
     for row in CERTIFIED:
         name, results[row] = METHODS[row][0], {}
         found = search(problems, name, "certified", trial)
-        results[row]["path"] = check_solutions(problems["fit"], name, LAMS, found.path)
+        results[row]["path"] = greatest_ends(problems["fit"], name, LAMS, found.path)
         for quantity, lams, tol in (
             ("train", LAMS, 1e-4),
             *((f"gap 1e-{k}", [found.lam], 10.0**-k) for k in (2, 3, 5)),
@@ -1119,9 +1116,7 @@ def check_trial(dataset, trial):
                 solve(problems["train"], name, "certified", [lam], trial, tol=tol)[0]
                 for lam in lams
             ]
-            results[row][quantity] = check_solutions(
-                problems["train"], name, lams, alone
-            )
+            results[row][quantity] = greatest_ends(problems["train"], name, lams, alone)
     return results
 
 
@@ -1186,7 +1181,7 @@ def check_rival(row, dataset, repeat):
     Returns
     -------
     dict of str to float
-        What :func:`check_solutions` returns.
+        What :func:`greatest_ends` returns.
 
     Notes
     -----
@@ -1210,7 +1205,7 @@ def check_rival(row, dataset, repeat):
     )
     term = make_regularizer(row, problem.correlations_)
     found = [one for lams in paths for one in mkl_path(problem, term, lams)]
-    return check_solutions(problem, row, np.concatenate(paths), found)
+    return greatest_ends(problem, row, np.concatenate(paths), found)
 
 
 def compute_rival_check(row, dataset, end, repeat):

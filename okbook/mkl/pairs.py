@@ -1085,8 +1085,9 @@ def make_regularizer(name, Q, rho=0.5):
     ------
     ValueError
         If the name is not known, Q is needed and not given, or
-        :math:`\sqrt{Q}\mathbf{1}` has an entry that is not positive, for which
-        :math:`R_1^Q` has no lower bound.
+        :math:`\sqrt{Q}\mathbf{1}` has an entry that is not positive: with a negative
+        one the problem has no lower bound for large lam (prop-pairs-root), and with a
+        zero one dual variables cannot be scaled to be feasible.
 
     Notes
     -----

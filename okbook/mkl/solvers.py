@@ -9,7 +9,6 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 # %% ../../nbs/04_mkl_1_solvers.ipynb #d2f6c172
 import math
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cache
 from numbers import Integral, Real
@@ -261,9 +260,6 @@ class SmoothedPoint:
         The adjoint of the dual variables, minus the gradient of the smoothed loss.
     margins : ndarray of shape (n_pairs,), optional
         The margins of the pairs, where they are kept.
-    near : tuple of (ndarray, ndarray), optional
-        Pairs near the kink, and their dual variables times their labels, where a pass
-        was asked for them.
     objective, dual : float
         The values of the two problems, as a solver fills them in.
 
@@ -280,7 +276,6 @@ class SmoothedPoint:
     smoothing_error: float
     adjoint: np.ndarray
     margins: np.ndarray | None = None
-    near: tuple | None = None
     objective: float = np.inf
     dual: float = -np.inf
 
@@ -443,7 +438,7 @@ class SmoothedLoss:
         return smoothed_hessian(self.Z, self.w, point.margins, point.delta)
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #ddd6ea7c
-def smoothed_dual(problem, mu, delta, moved=None):
+def smoothed_dual(problem, mu, delta):
     r"""Dual variables that a smoothed loss suggests: its slope at given weights, pair
     by pair.
 
@@ -455,8 +450,6 @@ def smoothed_dual(problem, mu, delta, moved=None):
         Weights of the kernels.
     delta : float
         The width of the smoothing.
-    moved : tuple of (ndarray, ndarray, float), optional
-        Numbers of pairs that have other weights, these weights, and another width.
 
     Returns
     -------
@@ -480,12 +473,7 @@ def smoothed_dual(problem, mu, delta, moved=None):
     array([0.075, 0.1  ])
     """
     margins = SmoothedLoss.of_problem(problem).evaluate(mu, delta).margins
-    a = problem.w * smoothed_hinge(margins, delta)[1]
-    if moved is not None:
-        near, mu, delta = moved
-        margins = problem.t[near] * (problem.Z[near] @ mu)
-        a[near] = problem.w[near] * smoothed_hinge(margins, delta)[1]
-    return a
+    return problem.w * smoothed_hinge(margins, delta)[1]
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #88e9832b
 # Pairs that the Hessian is summed over at most: more make the step no better, because
@@ -680,8 +668,7 @@ def next_width(delta, smoothing_error, gap, objective, tol):
     """
     if gap > _EARLY * smoothing_error:
         return delta
-    allowed = _ERROR_PART * tol * max(objective, 0.0)
-    shrink = math.sqrt(allowed / max(smoothing_error, _TINY))
+    shrink = math.sqrt(_ERROR_PART * tol * objective / max(smoothing_error, _TINY))
     return min(1.0, max(_LEAST_SHRINK, shrink)) * delta
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #7a1c09d5
@@ -704,9 +691,7 @@ class _SolverState:
     objective: float = np.inf
     dual: float = 0.0
     proof: SmoothedPoint | None = None  # where the bound comes from
-    moved: tuple | None = None  # and what ``smoothed_dual`` is told of moved pairs
     point: SmoothedPoint | None = None  # where the solver stands
-    held: bool = False  # the objective is that of other weights: only bounds count
     trace: list = field(default_factory=list)
 
     @property
@@ -716,10 +701,10 @@ class _SolverState:
 
     def record(self, point, n_passes):
         """Keep what a point tells, if it is better than what is known."""
-        if point.objective < self.objective and not self.held:
+        if point.objective < self.objective:
             self.objective, self.mu = point.objective, point.mu
         if point.dual > self.dual:
-            self.dual, self.proof, self.moved = point.dual, point, None
+            self.dual, self.proof = point.dual, point
         self.n_passes = n_passes
         self.trace.append((n_passes, self.gap))
 
@@ -730,7 +715,6 @@ class _NewtonSolver:
     def __init__(self, loss, regularizer, tol, max_iter, verbose=0, problem=None):
         self.loss, self.regularizer, self.problem = loss, regularizer, problem
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
-        self.goal = tol  # the gap to stop at; tol sets width and slack
         self.flat = np.where(regularizer.curved, 0.0, regularizer.linear)
 
     def solve(self, state, point):
@@ -746,7 +730,7 @@ class _NewtonSolver:
                 self.tol,
             )
             linear = 0.5 * state.lam * (self.flat @ point.mu)
-            allowed = _SLACK_PART * self.tol * max(point.objective, 0.0)
+            allowed = _SLACK_PART * self.tol * point.objective
             slack = min(_MOST_SLACK, allowed / max(linear, _TINY))
             point = self.descend(point, state.lam, delta, slack)
             state.n_iter += 1
@@ -766,13 +750,7 @@ class _NewtonSolver:
                 f"lam {lam:.3g}: {n_passes:8.2f} passes, width "
                 f"{point.delta:.1e}, relative gap {state.gap:.1e}"
             )
-        if state.held and point.objective < (1.0 - self.goal) * state.objective:
-            return True  # no bound of this problem is high enough
-        return self.is_done(state)
-
-    def is_done(self, state):
-        """Whether the gap is closed, or no steps are left."""
-        return state.gap <= self.goal or state.n_iter >= self.max_iter
+        return state.gap <= self.tol or state.n_iter >= self.max_iter
 
     def descend(self, old, lam, delta, slack):
         """The next point, with a new width: lower than the old one, at the cost of a
@@ -865,7 +843,7 @@ def _solution(state, tol):
         gap=gap,
         proof=(np.zeros(len(state.mu)), 1.0)
         if state.proof is None
-        else (state.proof.mu, state.proof.delta, state.moved),
+        else (state.proof.mu, state.proof.delta),
         trace=np.array(state.trace),
     )
 
@@ -912,8 +890,8 @@ def solve_newton(
         good they are; ``objective`` and ``dual``, the values of the two; ``gap``, their
         difference as a part of the objective; ``n_iter``, the steps of Newton's method;
         ``n_passes``, how often the array of pairs has been read; ``trace`` (n_iter + 1,
-        2), passes and gap after each step; ``proof``, what
-        :func:`smoothed_dual` is to be called with to compute ``a``.
+        2), passes and gap after each step; ``proof``, the weights and the width from
+        which :func:`smoothed_dual` computes ``a``.
 
     Raises
     ------
@@ -993,30 +971,14 @@ def _dual_rows(scores, t, w, deltas, sums):
         sums[k, 2] += total
         sums[k, 3] += error
 
-
-@njit(cache=True, nogil=True)
-def _near_rows(scores, t, reaches, start, every):
-    """Of every so many-th pair of a block, from ``start`` on, those whose margins are
-    near the kink: the vectors of weights for which they are, and the pairs."""
-    found = np.empty((2, scores.size // every + len(scores)), dtype=np.int64)
-    n = 0
-    for k in range(len(scores)):
-        for q in range(start, len(t), every):
-            found[0, n], found[1, n] = k, q
-            n += abs(1.0 - t[q] * scores[k, q]) < reaches[k]
-    return found[:, :n]
-
 # %% ../../nbs/04_mkl_1_solvers.ipynb #0d7769da
-# Rows of Z that are multiplied together: with seventy kernels half a megabyte in double
-# precision, which stays in the cache from the first product to the second.
-_PASS_BLOCK = 2**10
-# A pair is near the kink within so many widths of it: the zone is half a width on
-# either side, and margins move.
-_NEAR_WIDTHS = 1.0
+# Rows of Z that are multiplied together: with seventy kernels two megabytes in double
+# precision, which stay in the cache from the first product to the second.
+_PASS_BLOCK = 2**12
 
 
 @validate_arrays(mus="t p", deltas="t")
-def evaluate_many(loss, mus, deltas, every=None):
+def evaluate_many(loss, mus, deltas):
     """What one pass tells about many weights, each with a width, but for the margins.
 
     Parameters
@@ -1027,13 +989,11 @@ def evaluate_many(loss, mus, deltas, every=None):
         Weights of the kernels, one row a point.
     deltas : ndarray of shape (n_points,)
         The width of the smoothing at each.
-    every : int, optional
-        Keep which pairs are near the kink, of every so many-th pair.
 
     Returns
     -------
     list of SmoothedPoint
-        The points; with ``every`` each has the pairs ``near`` the kink.
+        The points.
 
     Notes
     -----
@@ -1051,34 +1011,22 @@ def evaluate_many(loss, mus, deltas, every=None):
     """
 
     def work(first, last):
-        sums, adjoint, near = np.zeros((len(mus), 4)), np.zeros(mus.shape), []
+        sums, adjoint = np.zeros((len(mus), 4)), np.zeros(mus.shape)
         for q in range(first, last, _PASS_BLOCK):
             part = slice(q, min(q + _PASS_BLOCK, last))
             block = loss.Z[part].astype(np.float64)
             scores = mus @ block.T
-            if every:
-                args = _NEAR_WIDTHS * deltas, -q % every, every
-                k, j = _near_rows(scores, loss.t[part], *args)
             _dual_rows(scores, loss.t[part], loss.w[part], deltas, sums)
             adjoint += scores @ block
-            if every:
-                near.append((k, q + j, scores[k, j]))
-        return np.c_[sums, adjoint], near
+        return np.c_[sums, adjoint]
 
     if mus.shape[1] != loss.Z.shape[1]:
         raise ValueError(
             f"mus must have {loss.Z.shape[1]} columns, one a kernel: got {mus.shape}."
         )
     loss.passes += len(mus)
-    parts = map_row_blocks(work, len(loss.w), loss.n_jobs)
-    table = sum(sums for sums, _ in parts)
-    points = [_point_of_sums(*one) for one in zip(mus, deltas, table)]
-    if every:
-        found = zip(*[block for _, near in parts for block in near])
-        owner, pairs, signed = map(np.concatenate, found)
-        for k, point in enumerate(points):
-            point.near = pairs[owner == k], signed[owner == k]
-    return points
+    table = sum(map_row_blocks(work, len(loss.w), loss.n_jobs))
+    return [_point_of_sums(*one) for one in zip(mus, deltas, table)]
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #97ab7150
 class _ShiftedLoss:
@@ -1087,12 +1035,10 @@ class _ShiftedLoss:
 
     _SUMS = ("loss", "smooth", "total", "adjoint")
 
-    def __init__(self, sample, full, signed=None):
+    def __init__(self, sample, full):
         # many lams share the threads, and count their own passes
         self.sample, self.origin = replace(sample, n_jobs=None, passes=0.0), full.mu
         here = self.sample.evaluate(full.mu, full.delta)
-        if signed is not None:  # the very dual variables that are in the sums of all
-            here.total, here.adjoint = np.abs(signed).sum(), signed @ sample.Z
         self.shift = {
             name: getattr(full, name) - getattr(here, name) for name in self._SUMS
         }
@@ -1132,14 +1078,11 @@ class _ShiftedLoss:
 _SHIFT_EVERY = 5
 # From so many lams on a common pass is faster than one for each.
 _COMMON_PASS = 4
-# Of every so many-th pair those near the kink move after the first common pass, and
-# after each further one of twice as many.
-_NEAR_EVERY = 8
-# Others are held, to a part of the tolerance, in so many steps at most; and in the
-# first round only if the gap is at most so many times the tolerance.
-_HELD_TOL, _HELD_STEPS, _HELD_FROM = 0.5, 8, 100.0
 # The shifted sample is solved to this part of the tolerance, in so many steps at most.
-_SHIFTED_TOL, _SHIFTED_STEPS = 0.2, 6
+_SHIFTED_TOL, _SHIFTED_STEPS = 0.5, 12
+# Two rounds that have not made the gap this part of what it was: the sample has told
+# what it knows.
+_WORTH_A_ROUND = 0.5
 
 
 def _solve_descending(newton, states, point=None):
@@ -1163,87 +1106,59 @@ def _begin_on_sample(newton, sample, states):
         _solve_descending(inner, rough, point)
         for state, begun in zip(group, rough):
             state.point, state.n_passes = begun.point, begun.n_passes
-        if k + _SHIFT_EVERY < len(states):
-            last = group[-1]
-            full = newton.loss.evaluate(last.point.mu, last.point.delta)
-            last.n_passes += 1.0
-            loss = _ShiftedLoss(sample, full)
-            point = loss.start
+        last = group[-1]
+        full = newton.loss.evaluate(last.point.mu, last.point.delta)
+        last.n_passes += 1.0
+        loss = _ShiftedLoss(sample, full)
+        point = loss.start
 
 
-def _common_pass(loss, states, every):
-    """The points of all lams, seen by all pairs, and the pairs near the kink."""
+def _common_pass(loss, states):
+    """The points of all lams, seen by all pairs."""
     points = [state.point for state in states]
-    if len(states) >= _COMMON_PASS:
-        mus = np.array([point.mu for point in points])
-        return evaluate_many(loss, mus, np.array([one.delta for one in points]), every)
-    points = [loss.evaluate(point.mu, point.delta) for point in points]
-    for one in points:
-        inside = np.abs(1.0 - one.margins[::every]) < _NEAR_WIDTHS * one.delta
-        near = every * np.flatnonzero(inside)
-        share = smoothed_hinge(one.margins[near], one.delta)[1]
-        one.near = near, share * loss.w[near] * loss.t[near]
-    return points
+    if len(states) < _COMMON_PASS:
+        return [loss.evaluate(point.mu, point.delta) for point in points]
+    mus = np.array([point.mu for point in points])
+    return evaluate_many(loss, mus, np.array([point.delta for point in points]))
 
 
-def _bound_near_kink(newton, state):
-    """Raise the bound of a lam: the pairs near the kink move, and all others are held
-    (eq-mklsolve-held)."""
-    loss, problem, point = newton.loss, newton.problem, state.point
-    near, signed = point.near
-    share = len(near) / len(loss.w)
-    few = SmoothedLoss(loss.Z[near], loss.t[near], loss.w[near], share=share)
-    nothing = np.zeros(len(point.mu))
-    minus, _, v = problem.round_outward(nothing, -point.total, 0.0, point.adjoint)
-    held = _ShiftedLoss(few, replace(point, total=-minus, adjoint=v), signed)
-    rough = _SolverState(state.lam, objective=state.objective, held=True)
-    inner = _NewtonSolver(
-        held, newton.regularizer, _HELD_TOL * newton.tol, _HELD_STEPS, problem=problem
-    )
-    inner.goal = newton.tol
-    inner.solve(rough, held.start)
-    state.n_passes += held.passes
-    if rough.dual > state.dual:
-        state.dual, state.proof = rough.dual, point
-        state.moved = near, rough.proof.mu, rough.proof.delta
-
-
-def _improve(newton, sample, state):
-    """Close the gap of a lam on the pairs near the kink, or else find its next point:
-    the solution of its own shifted sample."""
-    worth = state.n_iter > 0 or state.gap <= _HELD_FROM * newton.tol
-    if worth and len(state.point.near[0]):
-        _bound_near_kink(newton, state)
+def _closes_round(newton, state):
+    """Whether the common pass has closed the gap of a lam, or else, where two rounds
+    have gained little, Newton's method on all pairs."""
+    if newton.closes(state, state.point, state.n_passes + 1.0):
+        return True
+    gaps = [gap for _, gap in state.trace]
+    if len(gaps) < 3 or min(gaps[-2:]) <= _WORTH_A_ROUND * min(gaps[:-2]):
+        return False
     state.n_iter += 1
-    if state.gap <= newton.tol:
-        state.trace.append((state.n_passes, state.gap))
-    else:
-        shifted = _ShiftedLoss(sample, state.point)
-        tol = _SHIFTED_TOL * newton.tol
-        inner = _NewtonSolver(shifted, newton.regularizer, tol, _SHIFTED_STEPS)
-        state.point = inner.solve(_SolverState(state.lam), shifted.start)
-        state.n_passes += shifted.passes
+    newton.solve(state, newton.loss.evaluate(state.point.mu, state.point.delta))
+    return True
+
+
+def _improve_on_sample(newton, sample, state):
+    """The next point of a lam: the solution of its own shifted sample."""
+    shifted = _ShiftedLoss(sample, state.point)
+    tol, steps = _SHIFTED_TOL * newton.tol, _SHIFTED_STEPS
+    inner = _NewtonSolver(shifted, newton.regularizer, tol, max_iter=steps)
+    state.point = inner.solve(_SolverState(state.lam), shifted.start)
+    state.n_passes += shifted.passes
+    state.n_iter += 1
 
 
 def _solve_in_rounds(newton, sample, states):
-    """Common passes over all pairs, and after each of them every lam by itself on
-    pairs near the kink, until all gaps are closed."""
-    every = _NEAR_EVERY
+    """Common passes over all pairs, and between them each lam on its own shifted
+    sample, until all gaps are closed."""
     while states:
-        for state, point in zip(states, _common_pass(newton.loss, states, every)):
-            state.point = point
-            newton.closes(state, point, state.n_passes + 1.0)
-        states = [state for state in states if not newton.is_done(state)]
-        inside = [copy_context() for _ in states]  # checked arrays stay checked
+        for state, point in zip(states, _common_pass(newton.loss, states)):
+            # the bound of this point alone: it shows what the round has gained
+            state.point, state.dual = point, 0.0
+        states = [state for state in states if not _closes_round(newton, state)]
         with ThreadPoolExecutor(effective_n_jobs(newton.loss.n_jobs)) as pool:
-            work = lambda context, state: context.run(_improve, newton, sample, state)
-            list(pool.map(work, inside, states))
-        states = [state for state in states if state.gap > newton.tol]
-        if every == 1:
-            for state in states:
-                newton.solve(state, newton.loss.evaluate(state.mu, state.point.delta))
-            break
-        every //= 2
+            list(
+                pool.map(
+                    lambda state: _improve_on_sample(newton, sample, state), states
+                )
+            )
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #c59d6b20
 def positive_grid(values, name):
@@ -1283,7 +1198,6 @@ def positive_grid(values, name):
 @validate_params(
     {"lams": ["array-like"], **_NEWTON_PARAMS}, prefer_skip_nested_validation=True
 )
-@validate_arrays()
 def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     r"""Solve the problem on pairs for many values of lam, each to a relative duality
     gap.
@@ -1314,8 +1228,7 @@ def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
     -----
     From the largest lam down on few pairs, each from where the last has ended; of many
     pairs a sample is used for that, and one pass over all of them serves all lams
-    (eq-mklsolve-shift); between passes only pairs near the kink are read to raise a
-    bound (eq-mklsolve-held). Derived in the chapter :ref:`ch-mkl-solvers`.
+    (eq-mklsolve-shift). Derived in the chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
