@@ -232,7 +232,7 @@ def cutting_plane(separate, n_coef, C, metric=None, tol=1e-3, max_iter=1000):
         H = np.block([[H, products[:-1, None]], [products[None]]])
         check_finite(H, "The scalar products of the planes")
         b, alpha = np.r_[b, offset], np.r_[alpha, 0.0]
-        alpha = restricted_dual(H, b, C, alpha, tol=0.01 * min(tol, 1.0))
+        alpha = restricted_dual(H, b, C, alpha)
         w, dual = alpha @ planes, max(dual, float(alpha @ b - 0.5 * alpha @ H @ alpha))
     if primal - dual > tol * primal:
         warnings.warn(
