@@ -21,6 +21,13 @@ from .decomposable import (
     margin_objectives,
     shrunk_eigenvalues,
 )
+from .joint import (
+    StructuredSVM,
+    cutting_plane,
+    loss_augmented_decode,
+    restricted_dual,
+    structured_svm,
+)
 from .links import (
     LinkMixin,
     LinkPredictor,
@@ -112,6 +119,7 @@ __all__ = [
     "SemiSupervisedOutputKernelRidgeCV",
     "SmoothedRidgeMixin",
     "SmoothedSpectrum",
+    "StructuredSVM",
     "block_gram",
     "canonical_directions",
     "centred_eigh",
@@ -124,6 +132,7 @@ __all__ = [
     "covariance_cv_losses",
     "covariance_dual",
     "curve_areas",
+    "cutting_plane",
     "decomposable_dual",
     "decomposable_loo",
     "default_lam_grid",
@@ -139,6 +148,7 @@ __all__ = [
     "knn_graph",
     "leave_one_out_losses",
     "local_svms",
+    "loss_augmented_decode",
     "margin_dual",
     "margin_objectives",
     "node_folds",
@@ -147,6 +157,7 @@ __all__ = [
     "output_directions",
     "pairwise_svm",
     "project_weights",
+    "restricted_dual",
     "ridge_factor",
     "ridge_path",
     "ridge_weights",
@@ -155,5 +166,6 @@ __all__ = [
     "short_link_directions",
     "shrunk_eigenvalues",
     "smoothed_cv_losses",
+    "structured_svm",
     "times_identity",
 ]

@@ -21,6 +21,11 @@ from .forest import (
     mean_weights,
     out_of_bag_weights,
 )
+from .lookup import (
+    decode_leaves,
+    look_up,
+    tabulate_leaves,
+)
 from .pruning import (
     prune_tree,
     weakest_links,
@@ -66,11 +71,13 @@ __all__ = [
     "bootstrap_counts",
     "check_queries",
     "decision_paths",
+    "decode_leaves",
     "export_text",
     "feature_shares",
     "find_leaves",
     "growth_rules",
     "impurity_decreases",
+    "look_up",
     "mean_weights",
     "node_depths",
     "node_prototypes",
@@ -83,6 +90,7 @@ __all__ = [
     "resolve_min_samples",
     "search_form",
     "split_score",
+    "tabulate_leaves",
     "tree_leaves",
     "weakest_links",
 ]
