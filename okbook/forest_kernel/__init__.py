@@ -1,7 +1,7 @@
 """Kernels from random forests, and machines in the space of their leaves.
 
 ``kernel`` has the kernel of a forest, its feature map, and alignment; ``hyperplanes``
-the votes and support vector machines on it.
+the votes and support vector machines on it; ``quality`` other measures of a kernel.
 """
 
 from .hyperplanes import (
@@ -29,6 +29,11 @@ from .kernel import (
     target_alignment,
     tree_shape,
 )
+from .quality import (
+    feature_space_measure,
+    kernel_polarization,
+    mean_direction,
+)
 
 __all__ = [
     "CentredForestKernel",
@@ -39,11 +44,14 @@ __all__ = [
     "best_intercept",
     "check_rows",
     "class_signs",
+    "feature_space_measure",
     "forest_trees",
+    "kernel_polarization",
     "leaf_machines",
     "leaf_map",
     "leaf_numbers",
     "linear_svm",
+    "mean_direction",
     "nearest_ancestor_gram",
     "oob_accuracies",
     "separability_bound",
