@@ -34,11 +34,14 @@ from .kernel_boosting import (
 )
 from .margins import (
     boosting_margin_bound,
+    c_bound,
     kappa_error,
     margin_bound,
     margins,
     max_margin_weights,
+    vote_alignment,
     vote_margins,
+    vote_moments,
 )
 from .tree import (
     ClassificationTree,
@@ -73,6 +76,7 @@ __all__ = [
     "boost_step",
     "boosting_margin_bound",
     "bootstrap_sample",
+    "c_bound",
     "check_examples",
     "encode_classes",
     "fit_hypothesis",
@@ -92,7 +96,9 @@ __all__ = [
     "sort_stump_examples",
     "split_threshold",
     "staged_votes",
+    "vote_alignment",
     "vote_margins",
+    "vote_moments",
     "vote_probabilities",
     "vote_shares",
 ]
