@@ -20,6 +20,7 @@ from .adaboost import (
 from .bagging import (
     Bagging,
     Bootstrap,
+    bias_variance,
     bootstrap_sample,
     fit_hypothesis,
     out_of_bag_shares,
@@ -73,6 +74,7 @@ __all__ = [
     "StumpExamples",
     "agreement",
     "best_stump",
+    "bias_variance",
     "boost_step",
     "boosting_margin_bound",
     "bootstrap_sample",
