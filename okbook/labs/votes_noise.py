@@ -5,10 +5,11 @@
 # %% auto #0
 __all__ = ['PLANNED', 'TIMES', 'TABLE', 'N_EXAMPLES', 'SIZE', 'PRUNING', 'ROUNDS', 'LAST', 'SHIFTS', 'FALSE_WEIGHTS', 'MOVED',
            'FALSE', 'TESTS', 'ATTRIBUTE_SETS', 'TERMS', 'ATTRIBUTES', 'MARGIN_SETS', 'MARGINS', 'PURE_VOTES', 'PURE',
-           'PRUNED', 'FAMILIES', 'DIVERSE_SETS', 'DIVERSITY', 'TABLES', 'LEVEL', 'false_weight', 'repeated_labels',
-           'compute_false', 'count_tests', 'numbers_of_attributes', 'vote_terms', 'run_attributes',
-           'compute_attributes', 'run_margins', 'compute_margins', 'run_pure', 'compute_pure', 'run_diversity',
-           'compute_diversity', 'compare_ranks', 'judge', 'chain', 'conclude', 'slope_per_doubling']
+           'PRUNED', 'FAMILIES', 'DIVERSE_SETS', 'DIVERSITY', 'DEPTHS', 'STUMP_ROUNDS', 'N_SAMPLES', 'N_QUERIES',
+           'BIASED', 'DEFINITIONS', 'BIAS', 'TABLES', 'LEVEL', 'false_weight', 'repeated_labels', 'compute_false',
+           'count_tests', 'numbers_of_attributes', 'vote_terms', 'run_attributes', 'compute_attributes', 'run_margins',
+           'compute_margins', 'run_pure', 'compute_pure', 'run_diversity', 'compute_diversity', 'wave_class',
+           'run_bias', 'compute_bias', 'compare_ranks', 'judge', 'chain', 'conclude', 'slope_per_doubling']
 
 # %% ../../nbs/51_noise.ipynb #n8000003
 from dataclasses import dataclass, field
@@ -26,7 +27,9 @@ from ..datasets import REGISTRY, UCI, read_part
 from okbook.ensembles import (
     AdaBoost,
     Bagging,
+    DecisionStump,
     RandomizedTreeClassifier,
+    bias_variance,
     kappa_error,
     margins,
     max_margin_weights,
@@ -715,7 +718,141 @@ DIVERSITY = Table(
     summary="chapter 05: kappa and errors of three families of trees",
     units="kappa or error",
 )
+
+# %% ../../nbs/51_noise.ipynb #2cd31762
+DEPTHS, STUMP_ROUNDS, N_SAMPLES, N_QUERIES = (
+    (1, 2, 3, 4, 6, 8),
+    (1, 3, 10, 30, 100),
+    40,
+    500,
+)
+_TREE = RandomizedTreeClassifier("gini")
+BIASED = {f"tree of depth {d}": clone(_TREE).set_params(max_depth=d) for d in DEPTHS}
+BIASED |= {
+    f"25 trees of depth {d}, bagged": Bagging(clone(_TREE).set_params(max_depth=d), 25)
+    for d in DEPTHS
+}
+BIASED |= {
+    f"AdaBoost, {T} stump{'s' if T > 1 else ''}": AdaBoost(
+        DecisionStump(), n_estimators=T
+    )
+    for T in STUMP_ROUNDS
+}
+DEFINITIONS = {"Breiman": "breiman", "Kohavi and Wolpert": "kohavi-wolpert"}
+
+
+def wave_class(X):
+    """The best answer on the wave: the class above it or below it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, 2)
+        Points of the unit square.
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
+        1 above the wave, 0 below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.labs.votes_noise import wave_class
+    >>> wave_class(np.array([[0.25, 0.7], [0.75, 0.7]])).tolist()
+    [0, 1]
+    """
+    return (X[:, 1] > 0.5 + 0.3 * np.sin(2 * np.pi * X[:, 0])).astype(int)
+
+
+@cache
+def run_bias(row, noise, repeat):
+    """Measure the bias and the variance of a learner on the wave.
+
+    Parameters
+    ----------
+    row : str
+        A key of ``BIASED``.
+    noise : int
+        Per cent of false labels, in the samples and in the queries.
+    repeat : int
+        State of the random numbers: of the queries, which are the same for all
+        learners, and of the samples.
+
+    Returns
+    -------
+    dict of (str, str) to float
+        For each definition the mean ``"bias"`` and ``"variance"`` over the queries.
+
+    Notes
+    -----
+    Equations eq-vote-breiman and eq-vote-kohavi. Derived in the lab
+    :ref:`lab-votes-noise`.
+    """
+    rng, share = np.random.default_rng(repeat), noise / 100
+    queries, answers = rng.random((N_QUERIES, 2)), []
+    for sample in range(N_SAMPLES):
+        X = rng.random((150, 2))
+        y = wave_class(X) ^ (rng.random(150) < share)
+        model = clone(BIASED[row]).set_params(random_state=sample)
+        answers.append(model.fit(X, y).predict(queries))
+    best = np.eye(2)[wave_class(queries)]
+    proba = share + (1 - 2 * share) * best
+    found = {}
+    for name, definition in DEFINITIONS.items():
+        parts = bias_variance(np.array(answers), proba, definition)
+        for part in ("bias", "variance"):
+            found[name, part] = float(parts[part].mean())
+    return found
+
+
+def compute_bias(row, noise, definition, part, repeat):
+    """Compute a cell of ``votes-bias``.
+
+    Parameters
+    ----------
+    row : str
+        A key of ``BIASED``.
+    noise : int
+        Per cent of false labels.
+    definition : str
+        A key of ``DEFINITIONS``.
+    part : {"bias", "variance"}
+        The part of the error.
+    repeat : int
+        State of the random numbers.
+
+    Returns
+    -------
+    float
+        The mean over the queries.
+    """
+    return run_bias(row, noise, repeat)[definition, part]
+
+
+BIAS = Table(
+    id="votes-bias",
+    rows=list(BIASED),
+    columns={
+        f"{noise} %, {definition}: {part}": {
+            "noise": noise,
+            "definition": definition,
+            "part": part,
+        }
+        for noise in (0, 10)
+        for definition in DEFINITIONS
+        for part in ("bias", "variance")
+    },
+    repeats=10,
+    compute=compute_bias,
+    slice=[
+        ("tree of depth 1", "0 %, Breiman: bias", 0),
+        ("AdaBoost, 10 stumps", "10 %, Breiman: variance", 3),
+    ],
+    summary="chapter 05: bias and variance of trees, bagged trees and AdaBoost",
+    units="part of the error",
+)
 TABLES = [TABLE, SIZE, PRUNING, FALSE, TESTS, ATTRIBUTES, MARGINS, PURE, DIVERSITY]
+TABLES.append(BIAS)
 
 # %% ../../nbs/51_noise.ipynb #n8000013
 def compare_ranks(errors):
