@@ -675,3 +675,55 @@ def test_what_the_page_says():
         lab.chain(errors, ("bagging", "AdaBoost"))["bagging > AdaBoost"]["verdict"]
         == "supported"
     )
+
+
+# Bias and variance, chapter 05
+
+
+def test_what_the_page_says_of_bias_and_variance():
+    "Changes against one stump, by a paired test by hand, at both levels of noise."
+    found = stored_whole(lab.BIAS)
+    page = shown(
+        "05_ensembles_1_adaboost",
+        vars(lab),
+        lambda s: "lab.BIAS" in s or "def change(" in s or "def lower(" in s,
+    )
+    lower = {}
+    for noise in (0, 10):
+        for row in ("25 trees of depth 1, bagged", "AdaBoost, 100 stumps"):
+            for definition in lab.DEFINITIONS:
+                said = next(
+                    line
+                    for line in page.splitlines()
+                    if line.startswith(f"| {noise} % | {row} | {definition} | ")
+                )
+                for place, part in enumerate(("bias", "variance")):
+                    column = f"{noise} %, {definition}: {part}"
+                    mean, _, p = corrected_by_hand(
+                        found[row, column] - found["tree of depth 1", column], 0.0
+                    )
+                    lower[noise, row, definition, part] = mean < 0 and p < 0.05
+                    word = "not told apart"
+                    if p < 0.05:
+                        word = "lower" if mean < 0 else "higher"
+                    cell = said.strip("| ").split(" | ")[3 + place]
+                    assert cell.startswith(f"{word} ({mean:+.3f}"), (said, word)
+    boosted = [
+        v
+        for (_, row, _, part), v in lower.items()
+        if row.startswith("AdaBoost") and part == "bias"
+    ]
+    assert (
+        "lowers the bias" if all(boosted) else "is not shown to lower the bias"
+    ) in page
+
+
+def test_wave_of_the_table_is_that_of_the_chapter():
+    x, y = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41))
+    X = np.column_stack([x.ravel(), y.ravel()])
+    above = X[:, 1] - 0.5 - 0.3 * np.sin(2 * np.pi * X[:, 0]) > 0
+    np.testing.assert_array_equal(lab.wave_class(X), above.astype(int))
+    found = lab.run_bias("tree of depth 1", 0, 0)
+    assert found.keys() == {
+        (name, part) for name in lab.DEFINITIONS for part in ("bias", "variance")
+    }
