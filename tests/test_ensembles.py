@@ -23,6 +23,7 @@ from okbook.ensembles import (
     Bagging,
     Bootstrap,
     RandomizedTreeClassifier,
+    bias_variance,
     bootstrap_sample,
     out_of_bag_shares,
     pessimistic_errors,
@@ -758,3 +759,56 @@ def test_an_example_that_all_have_seen():
         and 0.8 < model.oob_score_ <= 1.0
     )
     assert not np.isnan(np.delete(model.oob_decision_function_, seen, axis=0)).any()
+
+
+# Bias and variance
+
+
+def all_pairs(answers, proba):
+    "Probability of an error, of the best class's error, and q, query by query."
+    wrong = np.array(
+        [
+            np.mean([1 - proba[x, answer] for answer in answers[:, x]])
+            for x in range(len(proba))
+        ]
+    )
+    return wrong, 1 - proba.max(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("definition", ["breiman", "kohavi-wolpert"])
+def test_bias_variance_adds_up_to_the_error(n_classes, definition):
+    "eq-vote-breiman and eq-vote-kohavi, the latter from pairs of answers and labels."
+    rng = np.random.default_rng(n_classes)
+    answers = rng.integers(n_classes, size=(9, 50))
+    proba = rng.dirichlet(np.ones(n_classes), size=50)
+    found = bias_variance(answers, proba, definition)
+    wrong, noise = all_pairs(answers, proba)
+    assert_allclose(found.noise + found.bias + found.variance, wrong)
+    assert all((part >= -1e-12).all() for part in found.values())
+    if definition == "breiman":
+        assert_allclose(found.noise, noise)
+        assert not ((found.bias > 0) & (found.variance > 0)).any()
+        for x in range(50):
+            main = np.bincount(answers[:, x], minlength=n_classes).argmax()
+            part = "bias" if main != proba[x].argmax() else "variance"
+            assert found[part][x] == pytest.approx(wrong[x] - noise[x])
+    else:
+        apart = [(one != other) for one in answers for other in answers]
+        assert_allclose(found.variance, np.mean(apart, axis=0) / 2)
+
+
+def test_an_unbiased_learner_may_have_several_best_classes():
+    "Where two classes are equally probable, either main prediction is a best one."
+    found = bias_variance([[0, 1], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])
+    assert_allclose(found.bias, [0, 0])
+    assert_allclose(found.variance, [0, 0], atol=1e-12)
+
+
+def test_bias_variance_refuses():
+    with pytest.raises(ValueError, match="codes of 2 classes"):
+        bias_variance([[0, 2]], [[1.0, 0.0], [0.5, 0.5]])
+    with pytest.raises(ValueError, match="must be probabilities"):
+        bias_variance([[0, 1]], [[1.0, 0.0], [0.5, 0.6]])
+    with pytest.raises(ValueError, match="definition"):
+        bias_variance([[0]], [[1.0, 0.0]], "domingos")

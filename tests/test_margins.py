@@ -14,12 +14,17 @@ from okbook.ensembles import (
     AdaBoost,
     Bagging,
     boosting_margin_bound,
+    c_bound,
     kappa_error,
     margin_bound,
     margins,
     max_margin_weights,
+    vote_alignment,
     vote_margins,
+    vote_moments,
 )
+from okbook.forest_kernel import target_alignment
+from okbook.mkl import pair_correlations
 
 assert_allclose = partial(np.testing.assert_allclose, strict=True)
 
@@ -242,3 +247,78 @@ def test_perfect_trees_have_margin_one():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# Alignment and the C-bound
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_alignment_and_c_bound_are_functions_of_two_arrays(seed):
+    """thm-margin-alignment against Gram matrices, eq-margin-arrays against loops; the
+    matrix of chapter 04 has the squared products."""
+    rng = np.random.default_rng(seed)
+    y, a = rng.permutation([0, 1] * 12), rng.dirichlet(np.ones(6))
+    H = np.where(rng.random((6, 24)) < 0.8, y, 1 - y)
+    edges, products = vote_moments(H, y)
+    for s in range(6):
+        assert edges[s] == pytest.approx(1 - 2 * np.mean(H[s] != y))
+        for t in range(6):
+            assert products[s, t] == pytest.approx(1 - 2 * np.mean(H[s] != H[t]))
+    signs = 2.0 * H - 1
+    total = sum(a[t] * np.outer(signs[t], signs[t]) for t in range(6))
+    assert vote_alignment(edges, products, 3 * a) == pytest.approx(
+        target_alignment(total, y)
+    )  # eq-margin-alignment
+    vote = a @ signs
+    bound = c_bound(edges, products, 3 * a)
+    assert bound == pytest.approx(
+        1 - target_alignment(np.outer(vote, vote), y)
+    )  # eq-margin-votekernel
+    m = vote_margins(H, y, a)
+    assert bound == pytest.approx(1 - m.mean() ** 2 / (m**2).mean())  # eq-margin-cbound
+    assert (m <= 0).mean() <= bound
+    upper = np.triu_indices(24)
+    Z = np.stack([np.outer(h, h)[upper] for h in signs], axis=1)
+    np.testing.assert_allclose(pair_correlations(Z, 24), products**2, atol=1e-12)
+
+
+def test_equal_edges_bound_the_error_by_the_alignment_of_the_sum():
+    "eq-margin-aligned: it holds with equal edges, and not without."
+    rng, checked, violated = np.random.default_rng(0), 0, 0
+    for _ in range(2000):
+        T, n = rng.integers(1, 6), rng.integers(2, 9)
+        wrong = rng.integers(0, (n + 1) // 2, size=T)
+        for equal in (True, False):
+            numbers = np.full(T, wrong[0]) if equal else wrong
+            H = np.ones((T, n), dtype=int)
+            for h, k in zip(H, numbers):
+                h[rng.choice(n, k, replace=False)] = -1
+            a = rng.dirichlet(np.ones(T))
+            edges, products = vote_moments(H, np.ones(n, dtype=int))
+            share = (a @ H <= 0).mean()
+            aligned = 1 - vote_alignment(edges, products, a)
+            assert share <= c_bound(edges, products, a) + 1e-12
+            if equal:
+                checked += 1
+                assert c_bound(edges, products, a) <= aligned + 1e-12
+            violated += share > aligned + 1e-9
+    assert checked == 2000 and violated > 0
+
+
+def test_c_bound_of_a_vote_that_is_wrong_on_average_is_one():
+    assert c_bound(*vote_moments([[1, -1, -1]], [1, 1, 1])) == 1.0
+    assert c_bound(*vote_moments([[1, -1]], [1, 1])) == 1.0
+
+
+def test_alignment_and_c_bound_refuse():
+    with pytest.raises(ValueError, match="two classes: got 3 classes"):
+        vote_moments([[0, 1, 2]], [0, 1, 2])
+    with pytest.raises(ValueError, match="real-valued"):
+        vote_moments([[0.5, -0.5]], [1, -1])
+    arrays = vote_moments([[0, 1], [1, 1]], [0, 1])
+    for function in (vote_alignment, c_bound):
+        for weights in ([1.0, -0.1], [0.0, 0.0]):
+            with pytest.raises(ValueError, match="weights must not be negative"):
+                function(*arrays, weights)
+        with pytest.raises(ValueError, match="products"):
+            function(arrays[0], arrays[1][:1])

@@ -20,6 +20,7 @@ from .adaboost import (
 from .bagging import (
     Bagging,
     Bootstrap,
+    bias_variance,
     bootstrap_sample,
     fit_hypothesis,
     out_of_bag_shares,
@@ -34,11 +35,14 @@ from .kernel_boosting import (
 )
 from .margins import (
     boosting_margin_bound,
+    c_bound,
     kappa_error,
     margin_bound,
     margins,
     max_margin_weights,
+    vote_alignment,
     vote_margins,
+    vote_moments,
 )
 from .tree import (
     ClassificationTree,
@@ -70,9 +74,11 @@ __all__ = [
     "StumpExamples",
     "agreement",
     "best_stump",
+    "bias_variance",
     "boost_step",
     "boosting_margin_bound",
     "bootstrap_sample",
+    "c_bound",
     "check_examples",
     "encode_classes",
     "fit_hypothesis",
@@ -92,7 +98,9 @@ __all__ = [
     "sort_stump_examples",
     "split_threshold",
     "staged_votes",
+    "vote_alignment",
     "vote_margins",
+    "vote_moments",
     "vote_probabilities",
     "vote_shares",
 ]
