@@ -4,25 +4,32 @@
 
 # %% auto #0
 __all__ = ['SETS', 'STARTS', 'PAIRS', 'CURVED', 'RULES', 'STOPS', 'CHOICES', 'COUNTS', 'OPEN', 'READINGS', 'MAIN', 'EPOCH',
-           'N_STEPS', 'THRESHOLDS', 'WALKS', 'NUMBERS', 'TABLE', 'SURVIVORS', 'FULL', 'TEN', 'TABLES', 'walk',
-           'part_problems', 'walk_path', 'held_losses', 'run_readings', 'choose_lam', 'curved_steps', 'compute_number',
-           'inside', 'column_of', 'run_full', 'solve_reading', 'compute_full']
+           'N_STEPS', 'THRESHOLDS', 'WALKS', 'NUMBERS', 'TABLE', 'SURVIVORS', 'FULL', 'TEN', 'TABLES', 'CLASSES',
+           'BY_CLASS', 'walk', 'part_problems', 'walk_path', 'held_losses', 'run_readings', 'choose_lam',
+           'curved_steps', 'compute_number', 'inside', 'column_of', 'run_full', 'solve_reading', 'compute_full',
+           'class_scores', 'compute_class']
 
 # %% ../../nbs/41_protein_localisation_1_readings.ipynb #0a110170
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
 from numba import njit
+from sklearn.metrics import f1_score
+from sklearn.utils import Bunch
 
 from ..core import first_smallest
 from okbook.labs.mkl_protein_localisation import (
     LAMS,
+    METHODS,
     REGULARIZERS,
     draw_pairs,
     judge,
     load_task,
+    machine_scores,
     parts,
+    prepare,
+    search,
     standardized,
 )
 from ..mkl import PairProblem, gram_moments, make_regularizer
@@ -567,3 +574,88 @@ TEN = Table(
     rtol=0.02,
 )
 TABLES = [TABLE, TEN]
+
+# %% ../../nbs/41_protein_localisation_1_readings.ipynb #c1a55002
+CLASSES = dict(
+    zip(
+        (
+            "cytoplasm",
+            "inner membrane",
+            "periplasm",
+            "outer membrane",
+            "extracellular",
+        ),
+        range(5),
+    )
+)
+
+
+@cache
+def class_scores(trial):
+    """The F1 of each class of psortNeg, for the four methods of the source in one
+    trial of the main table.
+
+    Parameters
+    ----------
+    trial : int
+        The trial.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (5,)
+        For each method points of 100, one a class; their mean is its score.
+
+    Notes
+    -----
+    Derived in the lab :ref:`lab-mkl-readings`.
+    """
+    task = load_task("psortneg")
+    at = parts(task.y, trial)
+    problems, units, _ = prepare(task, at, trial)
+    each_class = Bunch(**task | {"score": partial(f1_score, average=None)})
+    scores = {}
+    for row in REGULARIZERS:
+        found = search(problems, *METHODS[row], trial)
+        C = judge(task, at, units, found.searched, found.weights)["C"]
+        weights = found.weights / units["train"]
+        scores[row] = 100.0 * np.ravel(
+            machine_scores(each_class, weights, at["train"], at["test"], [C])
+        )
+    return scores
+
+
+def compute_class(row, column, repeat):
+    """Compute a cell of ``mkl-table1-classes``.
+
+    Parameters
+    ----------
+    row : str
+        A key of ``REGULARIZERS``.
+    column : str
+        A key of ``CLASSES``.
+    repeat : int
+        The trial.
+
+    Returns
+    -------
+    float
+        The F1 of the class, in points of 100.
+    """
+    return class_scores(repeat)[row][CLASSES[column]]
+
+
+BY_CLASS = Table(
+    id="mkl-table1-classes",
+    rows=list(REGULARIZERS),
+    columns=list(CLASSES),
+    repeats=10,
+    compute=compute_class,
+    datasets=["psortNeg_like"],
+    slice=[("R1", "cytoplasm", 0)],
+    summary="protein localisation: F1 of each class of psortNeg",
+    units="points of 100",
+    digits=1,
+    rtol=0.02,
+)
+TABLES.append(BY_CLASS)
+
