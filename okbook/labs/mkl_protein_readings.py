@@ -658,4 +658,3 @@ BY_CLASS = Table(
     rtol=0.02,
 )
 TABLES.append(BY_CLASS)
-
