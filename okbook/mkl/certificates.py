@@ -135,6 +135,8 @@ def check_certificate(problem, regularizer, lam, mu, a):
     >>> bool(checked.gap[0] <= found.gap <= 1e-3), bool(np.ptp(checked.gap) < 1e-9)
     (True, True)
     """
+    if np.iscomplexobj(mu) or np.iscomplexobj(a):
+        raise ValueError("mu and a must be real numbers: complex ones came.")
     mu, a, lam = np.asarray(mu, float), np.asarray(a, float), float(lam)
     w, c, A = problem.w.astype(float), regularizer.linear, regularizer.quadratic
     if mu.shape != c.shape or not (np.isfinite(mu) & (mu >= 0.0)).all():
@@ -149,6 +151,8 @@ def check_certificate(problem, regularizer, lam, mu, a):
     loss, total, v = _enclose_sums(problem, mu, np.clip(a, 0.0, w))
     R, size = c @ mu + mu @ (A @ mu), c @ mu + mu @ (np.abs(A) @ mu)
     objective = (0.5 * lam * (R + error * size) + loss) * (1.0 + error)
+    if not np.isfinite(objective).all():
+        raise ValueError(f"The objective overflows: mu has an entry of {mu.max():.3g}.")
     with np.errstate(divide="ignore"):  # the factor that makes a feasible
         s = 0.5 * lam * c[~on] / np.maximum(v[::-1, ~on], 0.0)
     s = np.minimum(s.min(axis=1, initial=np.inf) * (1.0 + error), 1.0)

@@ -7,15 +7,21 @@ __all__ = ['machine_value', 'learn_gram', 'learn_gram_weights']
 
 # %% ../../nbs/04_mkl_4_semidefinite.ipynb #4ce13e56
 import warnings
+from numbers import Real
 
 import numpy as np
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ..core import check_gram, validate_arrays
 from .pairs import check_classes
 
 # %% ../../nbs/04_mkl_4_semidefinite.ipynb #63c41815
+_POSITIVE = [Interval(Real, 0, None, closed="neither")]
+
+
+@validate_params({"C": _POSITIVE, "tol": _POSITIVE}, prefer_skip_nested_validation=True)
 @validate_arrays(K="n n", y="n; labels")
 def machine_value(K, y, C=1.0, tol=1e-8):
     r"""Optimal value of the dual of a support vector machine, and its dual variables.
@@ -93,12 +99,16 @@ def _solved(t, constraints, options):
     program = cp.Problem(cp.Minimize(t), constraints)
     with warnings.catch_warnings():  # cvxpy asks for more digits than are needed
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        program.solve(**{"solver": "CLARABEL", **options})
+        try:
+            program.solve(**{"solver": "CLARABEL", **options})
+        except cp.SolverError as error:
+            raise ValueError(f"cvxpy finds no matrix: {error}") from error
     if t.value is None:
-        raise RuntimeError(f"cvxpy finds no matrix: it says {program.status!r}.")
+        raise ValueError(f"cvxpy finds no matrix: it says {program.status!r}.")
     return float(t.value), int(program.size_metrics.num_scalar_variables)
 
 
+@validate_params({"C": _POSITIVE}, prefer_skip_nested_validation=True)
 @validate_arrays(y="n; labels")
 def learn_gram(y, C=1.0, **options):
     r"""Learn a whole Gram matrix: the one of trace n that makes a support vector
@@ -123,9 +133,7 @@ def learn_gram(y, C=1.0, **options):
     Raises
     ------
     ValueError
-        If there are not two classes.
-    RuntimeError
-        If cvxpy finds no matrix.
+        If there are not two classes, or cvxpy finds no matrix.
 
     See Also
     --------
@@ -157,6 +165,9 @@ def learn_gram(y, C=1.0, **options):
     return Bunch(K=K.value, value=value, n_unknowns=n_unknowns)
 
 
+@validate_params(
+    {"C": _POSITIVE, "nonnegative": ["boolean"]}, prefer_skip_nested_validation=True
+)
 def learn_gram_weights(kernels, y, C=1.0, nonnegative=False, **options):
     r"""Learn the weights of given Gram matrices together with a support vector machine,
     in one semidefinite program.
@@ -184,9 +195,8 @@ def learn_gram_weights(kernels, y, C=1.0, nonnegative=False, **options):
     Raises
     ------
     ValueError
-        If a matrix is no Gram matrix, their sizes differ, or there are not two classes.
-    RuntimeError
-        If cvxpy finds no weights.
+        If a matrix is zero or no Gram matrix, their sizes differ, there are not two
+        classes, or cvxpy finds no weights.
 
     See Also
     --------
@@ -215,9 +225,13 @@ def learn_gram_weights(kernels, y, C=1.0, nonnegative=False, **options):
             f"kernels must hold one matrix or more, each with a row for each of the "
             f"{len(signs)} labels: got {[K.shape for K in kernels]}."
         )
+    largest = np.array([np.abs(K).max() for K in kernels])
+    if not largest.all():
+        raise ValueError(f"kernels[{largest.argmin()}] is zero: it has no trace.")
+    units = np.exp2(np.floor(np.log2(largest)))  # which the constraint on the trace undoes
     mu = cp.Variable(len(kernels), nonneg=nonnegative)
     t, constraints = _value_constraints(
-        sum(mu[m] * K for m, K in enumerate(kernels)), signs, C
+        sum(mu[m] * (K / units[m]) for m, K in enumerate(kernels)), signs, C
     )
     value, n_unknowns = _solved(t, constraints, options)
-    return Bunch(mu=mu.value, value=value, n_unknowns=n_unknowns)
+    return Bunch(mu=mu.value / units, value=value, n_unknowns=n_unknowns)
