@@ -225,10 +225,10 @@ def learn_gram_weights(kernels, y, C=1.0, nonnegative=False, **options):
             f"kernels must hold one matrix or more, each with a row for each of the "
             f"{len(signs)} labels: got {[K.shape for K in kernels]}."
         )
-    largest = np.array([np.abs(K).max() for K in kernels])
-    if not largest.all():
-        raise ValueError(f"kernels[{largest.argmin()}] is zero: it has no trace.")
-    units = np.exp2(np.floor(np.log2(largest)))  # which the constraint on the trace undoes
+    traces = np.array([K.diagonal().mean() for K in kernels])
+    if not traces.all():
+        raise ValueError(f"kernels[{traces.argmin()}] is zero: it has no trace.")
+    units = np.exp2(np.round(np.log2(traces)))  # the constraint on the trace undoes it
     mu = cp.Variable(len(kernels), nonneg=nonnegative)
     t, constraints = _value_constraints(
         sum(mu[m] * (K / units[m]) for m, K in enumerate(kernels)), signs, C
