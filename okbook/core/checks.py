@@ -54,7 +54,7 @@ def check_array(array, *, input_name="the array", **options):
     Raises
     ------
     ValueError
-        If an entry is masked, NaN, infinite or no number, or the shape is wrong.
+        If an entry is masked, NaN, infinite or not a number, or the shape is wrong.
 
     Notes
     -----
@@ -105,7 +105,7 @@ def validate_data(estimator, X="no_validation", y="no_validation", **options):
     Raises
     ------
     ValueError
-        If an entry is masked, NaN, infinite or no number, or the shape is wrong.
+        If an entry is masked, NaN, infinite or not a number, or the shape is wrong.
 
     Notes
     -----

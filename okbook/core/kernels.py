@@ -454,7 +454,7 @@ class TanimotoKernel(Kernel):
     r"""Tanimoto kernel :math:`k(y, y') = y^\top y' / (\|y\|^2 + \|y'\|^2 - y^\top y')`
     on vectors.
 
-    On zero-one vectors it is the index of Jaccard, the size of the intersection over
+    On zero-one vectors it is the Jaccard index, the size of the intersection over
     that of the union; two zero vectors have the value 1.
 
     Notes
@@ -501,7 +501,7 @@ def is_psd(K, tol=None, max_exact=3000, n_steps=30):
     K : ndarray of shape (n, n)
         A symmetric matrix.
     tol : float, optional
-        Eigenvalues down to ``-tol`` times the mean of the diagonal are put down to
+        Eigenvalues down to ``-tol`` times the mean of the diagonal are attributed to
         rounding. By default 1e-6, or :math:`4\sqrt{n}` units of rounding of the type of
         ``K`` if that is more.
     max_exact : int, default=3000
@@ -519,7 +519,7 @@ def is_psd(K, tol=None, max_exact=3000, n_steps=30):
 
     See Also
     --------
-    check_gram : The same as an error, with symmetry and the rest.
+    check_gram : Checks the shape and the symmetry as well, and raises an error.
 
     Notes
     -----
@@ -611,7 +611,7 @@ def check_gram(K, *, name="K", psd=True):
     Parameters
     ----------
     K : array-like or sparse matrix of shape (n, n)
-        The matrix. One of type float32 or float64 is returned as it came, never copied.
+        The matrix. If its type is float32 or float64 it is returned uncopied.
     name : str, default="K"
         What to call it in an error.
     psd : bool, default=True
@@ -670,7 +670,7 @@ def check_psd(K, *, name="K"):
     See Also
     --------
     check_gram : This and all other checks of a Gram matrix.
-    make_psd : Makes a Gram matrix of an indefinite similarity.
+    make_psd : Makes a Gram matrix from an indefinite similarity.
 
     Notes
     -----
@@ -1079,8 +1079,8 @@ class PairwiseKernel(Kernel):
     Raises
     ------
     ValueError
-        In ``fit``, if the function has no parameter of such a name, or not of such a
-        value.
+        In ``fit``, if the function has no parameter of a given name, or does not accept
+        its value.
 
     Notes
     -----
@@ -1136,7 +1136,7 @@ class FunctionKernel(Kernel):
         If the function cannot be called like this, or returns another shape, NaN,
         infinity or complex numbers.
     TypeError
-        If the outputs are no sequence.
+        If the outputs are not a sequence.
 
     Notes
     -----
@@ -1206,7 +1206,7 @@ _KERNELS = {
 
 
 def check_kernel(output_kernel, kernel_params=None, *, name="output_kernel"):
-    """Make a kernel of a name, a callable or a kernel.
+    """Make a kernel object from a name, a callable or a kernel.
 
     Parameters
     ----------
@@ -1403,7 +1403,7 @@ def normalize_gram(K, *, tol=0.0, return_norms=False):
 def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     r"""Pivoted incomplete Cholesky factorisation :math:`K \approx \Phi\Phi^\top`.
 
-    At each step the point that is explained worst becomes a pivot. Stops when
+    At each step the point with the largest residual becomes a pivot. Stops when
     :math:`\operatorname{tr}(K - \Phi\Phi^\top) \le \mathrm{tol} \cdot \operatorname{tr}
     K`.
 
@@ -1413,7 +1413,7 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
         A Gram matrix, or a function that returns its column ``j`` as an array of shape
         (n,).
     tol : float, default=1e-10
-        What may remain of the trace, as a fraction.
+        The fraction of the trace that may remain.
     max_rank : int, optional
         The largest number of columns.
     diag : array-like of shape (n,), optional

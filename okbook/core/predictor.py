@@ -195,7 +195,7 @@ def _first_k_smallest(values, k, scale=None):
 # %% ../../nbs/00_core_1_predictor.ipynb #t1e50005
 @validate_arrays(_finite=False, values="q; infinite")
 def merge_ties(values, scale=None):
-    """Give values that are equal up to rounding one and the same value.
+    """Replace values that are equal up to rounding by a single value.
 
     Parameters
     ----------
@@ -873,7 +873,7 @@ class OutputKernelMixin:
         ValueError
             If a candidate is not what the kernel is defined on, or there is none.
         TypeError
-            If the candidates are no sequence.
+            If the candidates are not a sequence.
 
         Notes
         -----

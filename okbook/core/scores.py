@@ -321,7 +321,7 @@ def alignment_matrix(kernels):
 
     Notes
     -----
-    It is the Gram matrix of the Gram matrices with the product of Frobenius, normalised
+    It is the Gram matrix of the Gram matrices with the Frobenius product, normalised
     by :func:`normalize_gram`. The rows are read in blocks, so that no second copy of a
     large stack is made. Derived in :ref:`ch-core-scores`.
 
@@ -567,8 +567,8 @@ def check_grid(
     Raises
     ------
     ValueError
-        If the grid is empty or no sequence of numbers, or a value is out of bounds, NaN
-        or infinite, or so large or small that its square is not a number.
+        If the grid is empty or not a sequence of numbers, or a value is out of bounds,
+        NaN or infinite, or so large or small that its square is not a number.
 
     Notes
     -----
@@ -623,7 +623,7 @@ def check_folds(cv, y, *, classifier=False):
     Raises
     ------
     ValueError
-        If there is no split, or one is no pair of vectors of positions from 0 to n - 1,
+        If there is no split, or one is not a pair of vectors of positions 0 to n - 1,
         neither of them empty; if there are more folds than examples.
 
     Notes
@@ -664,7 +664,7 @@ def _positions(part, n):
 
 
 def check_learner(estimator, name, *methods):
-    """Refuse what is no estimator, or one without some methods.
+    """Refuse an object that is not an estimator or lacks some methods.
 
     Parameters
     ----------
