@@ -32,7 +32,7 @@ def _kept_signs(values, method):
     prefer_skip_nested_validation=True,
 )
 def make_psd(S, method="clip", S_cross=None):
-    r"""Make a Gram matrix of a similarity that is not positive semi-definite.
+    r"""Make a Gram matrix from similarities that are not positive semi-definite.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _numbered(Y, known):
 
 
 class SimilarityKernel(Kernel):
-    """Kernel made of a similarity that is not positive semi-definite.
+    """Kernel made from a similarity that is not positive semi-definite.
 
     Parameters
     ----------
