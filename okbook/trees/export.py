@@ -115,7 +115,7 @@ def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
     Raises
     ------
     TypeError
-        If ``tree`` is no OutputKernelTree.
+        If ``tree`` is not an OutputKernelTree.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def plot_tree(
     Raises
     ------
     TypeError
-        If ``tree`` is no OutputKernelTree.
+        If ``tree`` is not an OutputKernelTree.
     """
     import matplotlib.pyplot as plt
 

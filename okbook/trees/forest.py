@@ -363,17 +363,17 @@ class OutputKernelBagging(_Forest):
         Whether to try every threshold of a feature, or one drawn between its smallest
         and largest value.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        How many features, drawn at random, to try at a node: a number, a part of all,
-        or all (None).
+        How many features, drawn at random, to try at a node: a number, a fraction
+        of all, or all (None).
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_split : int or float, default=2
-        Smallest node that is split, as a number of examples or a part of them.
+        Smallest node that is split, as a number of examples or a fraction.
     min_samples_leaf : int or float, default=1
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
-        Smallest decrease of the variance, weighted by the node's part of the examples,
-        that a split must bring.
+        Smallest decrease of the variance, weighted by the node's fraction of the
+        examples, that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf.
     bootstrap : bool, default=True
@@ -383,7 +383,7 @@ class OutputKernelBagging(_Forest):
         Whether to judge the ensemble on the examples that each tree has not seen (needs
         ``bootstrap``).
     candidates : {"support", "train"} or sequence of outputs, default="support"
-        Where pre-images are looked for: among the outputs of the leaves reached, all
+        Where pre-images are searched: among the outputs of the leaves reached, all
         training outputs, or these.
     n_jobs : int, optional
         Number of trees grown at once, in threads, through joblib.
@@ -498,17 +498,17 @@ class OutputKernelRandomForest(_Forest):
         Whether to try every threshold of a feature, or one drawn between its smallest
         and largest value.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
-        How many features, drawn at random, to try at a node: a number, a part of all,
-        or all (None).
+        How many features, drawn at random, to try at a node: a number, a fraction
+        of all, or all (None).
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_split : int or float, default=2
-        Smallest node that is split, as a number of examples or a part of them.
+        Smallest node that is split, as a number of examples or a fraction.
     min_samples_leaf : int or float, default=1
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
-        Smallest decrease of the variance, weighted by the node's part of the examples,
-        that a split must bring.
+        Smallest decrease of the variance, weighted by the node's fraction of the
+        examples, that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf.
     bootstrap : bool, default=True
@@ -518,7 +518,7 @@ class OutputKernelRandomForest(_Forest):
         Whether to judge the ensemble on the examples that each tree has not seen (needs
         ``bootstrap``).
     candidates : {"support", "train"} or sequence of outputs, default="support"
-        Where pre-images are looked for: among the outputs of the leaves reached, all
+        Where pre-images are searched: among the outputs of the leaves reached, all
         training outputs, or these.
     n_jobs : int, optional
         Number of trees grown at once, in threads, through joblib.
@@ -633,17 +633,17 @@ class OutputKernelExtraTrees(_Forest):
         Whether to try every threshold of a feature, or one drawn between its smallest
         and largest value.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        How many features, drawn at random, to try at a node: a number, a part of all,
-        or all (None).
+        How many features, drawn at random, to try at a node: a number, a fraction
+        of all, or all (None).
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_split : int or float, default=2
-        Smallest node that is split, as a number of examples or a part of them.
+        Smallest node that is split, as a number of examples or a fraction.
     min_samples_leaf : int or float, default=1
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
-        Smallest decrease of the variance, weighted by the node's part of the examples,
-        that a split must bring.
+        Smallest decrease of the variance, weighted by the node's fraction of the
+        examples, that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf.
     bootstrap : bool, default=False
@@ -653,7 +653,7 @@ class OutputKernelExtraTrees(_Forest):
         Whether to judge the ensemble on the examples that each tree has not seen (needs
         ``bootstrap``).
     candidates : {"support", "train"} or sequence of outputs, default="support"
-        Where pre-images are looked for: among the outputs of the leaves reached, all
+        Where pre-images are searched: among the outputs of the leaves reached, all
         training outputs, or these.
     n_jobs : int, optional
         Number of trees grown at once, in threads, through joblib.

@@ -35,7 +35,7 @@ def decode_leaves(model, candidates="support"):
     model : OutputKernelTree
         A fitted tree.
     candidates : {"support", "train"}, default="support"
-        Where the pre-image is looked for: among the outputs of the leaf, or among all
+        Where the pre-image is searched: among the outputs of the leaf, or among all
         training outputs.
 
     Returns

@@ -882,23 +882,23 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         Whether to try every threshold of a feature, or one drawn between its smallest
         and largest value.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
-        How many features, drawn at random, to try at a node: a number, a part of all,
-        or all (None).
+        How many features, drawn at random, to try at a node: a number, a fraction
+        of all, or all (None).
     max_depth : int, optional
         Largest depth; the root has depth 0.
     min_samples_split : int or float, default=2
-        Smallest node that is split, as a number of examples or a part of them.
+        Smallest node that is split, as a number of examples or a fraction.
     min_samples_leaf : int or float, default=1
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
-        Smallest decrease of the variance, weighted by the node's part of the examples,
-        that a split must bring. (For the linear kernel: the sum over outputs, of which
+        Smallest decrease of the variance, weighted by the node's fraction of the
+        examples, that a split must bring. (For the linear kernel: the sum over outputs, of which
         scikit-learn takes the mean.)
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf (minimal
         cost-complexity pruning).
     candidates : {"support", "train"} or sequence of outputs, default="support"
-        Where pre-images are looked for: among the leaf's own outputs, all training
+        Where pre-images are searched: among the leaf's own outputs, all training
         outputs, or these.
     random_state : int, RandomState or None, default=None
         Seed of the order of features, and of random thresholds.
