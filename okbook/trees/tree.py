@@ -892,8 +892,8 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         Smallest leaf.
     min_impurity_decrease : float, default=0.0
         Smallest decrease of the variance, weighted by the node's fraction of the
-        examples, that a split must bring. (For the linear kernel: the sum over outputs, of which
-        scikit-learn takes the mean.)
+        examples, that a split must bring. (For the linear kernel: the sum over
+        outputs, of which scikit-learn takes the mean.)
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf (minimal
         cost-complexity pruning).
