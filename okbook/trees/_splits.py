@@ -28,9 +28,10 @@ DECREASE_ROUNDING = 2.3e-16
 RAND_MAX = 2147483647.0  # largest number of the random stream
 SMALL_BLOCK = 32  # a block of this size (8 kB) fits in the fastest cache
 
-# No function of this page makes or returns an array: all are lent by the caller, who
-# keeps them. So none counts references (`_nrt`), which would take up to half the time.
-# A function that makes an array does not compile so; a test looks at what is returned.
+# No function of this page makes or returns an array: all arrays belong to the caller.
+# Counting references (`_nrt`) is therefore unnecessary, and would take up to half the
+# time. A function that makes an array does not compile with this option; a test checks
+# what the functions return.
 jit = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 jit_inline = njit(
     cache=True, nogil=True, error_model="numpy", forceinline=True, _nrt=False
@@ -268,8 +269,8 @@ def _lowest_bit(word):
 @jit
 def _sort_places(places, at, first, n, low, high, words, summary):
     """Sort the `n` places from `first` on, all different and from `low` to `high`, and
-    put the example `at` each of them in its stead: set a bit for each place, and read
-    the bits in order."""
+    replace each by the example `at` it: set a bit for each place, and read the bits in
+    order."""
     first, six, ones = np.uintp(first), np.uint64(6), np.uint64(63)
     for k in range(first, first + np.uintp(n)):
         place = np.uint64(places[k])
