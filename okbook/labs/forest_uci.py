@@ -195,8 +195,8 @@ SPLITS, WORLDS = (2, 5, 10, 20, 50, 100), 100
 
 @lru_cache(maxsize=24)
 def share_of_alarms(n_splits, repeat, n=200):
-    """Test two methods of equal accuracy in many worlds, and count how often they seem
-    to differ.
+    """Test two methods of equal accuracy in many simulated worlds, and count how often
+    they seem to differ.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def grow(name, repeat, part="train", one_hot=False, **options):
 
 # %% ../../nbs/31_uci.ipynb #cb046f6f
 def machine_accuracies(kernel, X, y, learn, held, grid):
-    """Train a machine for each value of C, and measure it.
+    """Train a machine for each value of C, and measure its accuracy.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def run_variant(
     learnt="train",
     **growth,
 ):
-    """Run the protocol once, with something changed.
+    """Run the protocol once, with one choice changed.
 
     Parameters
     ----------
@@ -519,8 +519,8 @@ def contradicted(K, y, n_trees):
 
 @lru_cache(maxsize=24)
 def measure_box(name, repeat):
-    """Measure what the upper bound C does to the machines of the protocol, and what a
-    choice among them is made by.
+    """Measure how the upper bound C affects the machines of the protocol, and the
+    accuracies by which C is selected.
 
     Parameters
     ----------

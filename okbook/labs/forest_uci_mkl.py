@@ -34,7 +34,8 @@ MOST_PAIRED, MOST_TRAINED = 150, 1000
 
 
 def kernel_bank(X):
-    """Make Gaussian and polynomial kernels on all variables, and on each.
+    """Make Gaussian and polynomial kernels on all variables together, and on each
+    alone.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def kernel_bank(X):
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #0742a59f
 def bank_problem(X, y, seed, most=MOST_PAIRED):
-    """Make the problem on pairs of some examples with the kernels of the bank.
+    """Make the problem on the pairs of some examples, with the kernels of the bank.
 
     Parameters
     ----------
@@ -112,7 +113,8 @@ def bank_problem(X, y, seed, most=MOST_PAIRED):
 
 
 def learn_weights(X, y, lams, seed, most=MOST_PAIRED):
-    """Learn weights of kernels from the pairs of some examples, for several lam.
+    """Learn weights of kernels from the pairs of some examples, for several values of
+    lam.
 
     Parameters
     ----------
@@ -177,8 +179,8 @@ def combined(bank, weights, A, B):
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #6ba7f891
 def standardized(X, learn):
-    """Centre and scale inputs by what some of them say; a missing value becomes the
-    mean.
+    """Centre and scale inputs by the mean and the deviation of some of their rows; a
+    missing value becomes the mean.
 
     Parameters
     ----------
@@ -200,7 +202,7 @@ def standardized(X, learn):
 
 
 def learning_part(name, repeat, learn):
-    """Load a dataset, standardised by the part that is learnt from.
+    """Load a dataset, standardised by the part that is used for learning.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def learning_part(name, repeat, learn):
 
 
 def accuracies(name, repeat, learn, judge, choices, grid, weigh=learn_weights):
-    """Train on one part and judge on another, for all values of both parameters.
+    """Train on one part and evaluate on another, for all values of both parameters.
 
     Parameters
     ----------
@@ -265,8 +267,8 @@ def accuracies(name, repeat, learn, judge, choices, grid, weigh=learn_weights):
 
 
 def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
-    """Choose both parameters on the validation part, train on the training part, and
-    judge on the test part.
+    """Select both parameters on the validation part, train on the training part, and
+    evaluate on the test part.
 
     Parameters
     ----------
@@ -452,7 +454,7 @@ WHY = Table(
 
 @cache
 def check_weights(row, most, repeat):
-    """Solve again what is behind a cell, for all values of lam, and check each
+    """Solve the problems behind a cell again, for all values of lam, and check each
     certificate.
 
     Parameters

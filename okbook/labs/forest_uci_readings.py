@@ -68,7 +68,7 @@ N_FIRST = 5  # repetitions of the first look
 
 def cut_parts(y, repeat, cut):
     """Split the examples into a training part of 70 % and a test part, and the training
-    part once more, under a reading of how a set is cut.
+    part once more, under a reading of how a set is split.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def machine_answers(K, y, learn, grams, scale, grid=C_GRID):
 
 @lru_cache(maxsize=24)
 def run_readings(name, repeat, cut, categories):
-    """Run the protocol once under all readings that share a cut and a code.
+    """Run the protocol once under all readings that share a way to split and a code.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def run_readings(name, repeat, cut, categories):
 
 
 def _encoding(name, categories):
-    """The code of the words, "codes" where both codes are the same inputs."""
+    """The code of categorical values, "codes" where both codes give the same inputs."""
     same = load_task(name)[0].shape[1] == load_task(name, one_hot=True)[0].shape[1]
     return "codes" if same else categories
 
@@ -262,7 +262,7 @@ def product_gram(A, B, d):
 
 
 def product_value(X, signs, d, C):
-    r"""Value of a product of Gaussian kernels with a machine on it, and its slope.
+    r"""Value of a product of Gaussian kernels with a machine on it, and its gradient.
 
     Parameters
     ----------
@@ -383,7 +383,7 @@ MKL_READINGS = {
 
 
 def prepared(X, learn, preparation):
-    """Prepare inputs by what some of them say.
+    """Prepare inputs by statistics of some of their rows.
 
     Parameters
     ----------
@@ -415,7 +415,8 @@ def prepared(X, learn, preparation):
 
 
 def way_accuracies(name, repeat, learn, judge, way, preparation, picked=None):
-    """Combine kernels in some way, train on one part and judge on another.
+    """Combine kernels in one of several ways, train on one part and evaluate on
+    another.
 
     Parameters
     ----------
@@ -546,8 +547,8 @@ def peer_classifier(peer, first, second, n_features, seed):
 
 
 def peer_accuracy(name, repeat, peer):
-    """Choose the parameters of a peer on the validation part, train it on the training
-    part, and judge it on the test part.
+    """Select the parameters of a method that the source does not have on the validation
+    part, train it on the training part, and evaluate it on the test part.
 
     Parameters
     ----------

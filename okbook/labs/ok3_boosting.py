@@ -35,7 +35,7 @@ ROUNDS = tuple(range(10, 101, 10))
 
 
 def boosting_errors(task, fit, held, seed, depths=DEPTHS, rounds=ROUNDS):
-    """Measure boosting on a grid: one fit a depth serves every number of rounds.
+    """Measure boosting on a grid: for each depth one fit serves all numbers of rounds.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def boosting_errors(task, fit, held, seed, depths=DEPTHS, rounds=ROUNDS):
 # %% ../../nbs/11_image_completion_1_boosting.ipynb #c10c4b0d
 def complete_by_boosting(task, train, test, seed=0, depths=DEPTHS, rounds=ROUNDS):
     """Complete images by boosted output-kernel trees, depth and number of rounds
-    selected inside.
+    selected on inner folds.
 
     Parameters
     ----------

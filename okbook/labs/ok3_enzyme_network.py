@@ -158,7 +158,7 @@ NETWORK = Table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #14dcbc24
 def toy_network(n_pathways=20, n_steps=8, random_state=0):
-    """Invent a metabolism with the fields of the real one.
+    """Make an artificial metabolism with the fields of the real one.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def node_folds(n_nodes, seed=0):
 
 
 def hidden_pairs(rows, train, test, kind="any"):
-    """Choose from the rows of the hidden nodes the pairs that an area counts, each
+    """Select from the rows of the hidden nodes the pairs that an area counts, each
     once.
 
     Parameters
@@ -497,7 +497,7 @@ def fold_gram(network, types, train):
 
 
 def score_by_ridge(network, types, train, test, seed=0):
-    """Score pairs by output-kernel ridge regression, its ridge chosen on the known
+    """Score pairs by output-kernel ridge regression, its ridge selected on the known
     nodes.
 
     Parameters
@@ -538,14 +538,14 @@ LAM_GRID, DIMENSIONS = (0.01, 0.1, 1.0, 10.0), (10, 30, 100)
 
 
 def _points(model, K, A, nodes, lam):
-    "Projections of all nodes by a model that knows the links between some."
+    "Projections of all nodes by a model that knows the links between some of them."
     fitted = model("precomputed", n_components=max(DIMENSIONS), lam=lam, threshold=0.0)
     return fitted.fit(K, A[np.ix_(nodes, nodes)], nodes).node_coordinates_[:, :-2]
 
 
 def score_by_projection(network, types, train, test, seed=0, model=KernelCCALinks):
     """Score pairs by minus the distance of two projections, penalty and dimension
-    chosen on the known nodes.
+    selected on the known nodes.
 
     Parameters
     ----------
@@ -894,7 +894,7 @@ ALL_SETTINGS = SETTINGS | CHOICES | INPUTS | RIVALS
 
 # %% ../../nbs/12_enzyme_network.ipynb #47a69da8
 def _table(name, settings, part, summary):
-    "A table with a row a setting, and two areas for columns."
+    "A table with a row for each setting, and two areas as columns."
     return Table(
         id=f"ok3-figure2-{name}",
         rows=list(settings),
@@ -1207,8 +1207,8 @@ _SUGGESTING = TOP_ROWS[-1]
 
 @lru_cache(maxsize=1)
 def _pair_facts():
-    """What is known of the pairs of nodes of the setting that suggests links; each
-    an array of shape (n, n)."""
+    """Facts on the pairs of nodes of the setting that suggests links; each an array of
+    shape (n, n)."""
     network = ALL_SETTINGS[_SUGGESTING].network()
     links = network.adjacency.astype(int)
     return {
@@ -1441,8 +1441,8 @@ READINGS = Table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #b17b0004
 def compute_genomes(genomes, types, repeat):
-    """Compute a cell of ``ok3-figure2-genomes``: the area of extra-trees that see a
-    part of the genomes.
+    """Compute a cell of ``ok3-figure2-genomes``: the area of extra-trees that use some
+    of the genomes.
 
     Parameters
     ----------

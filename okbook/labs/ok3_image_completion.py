@@ -91,8 +91,8 @@ def usps_completion():
 
 @lru_cache(maxsize=1)
 def digits_completion():
-    """Load the stand-in that needs no file: 1000 of scikit-learn's digits, 4 rows of 8
-    pixels from 4 rows above.
+    """Load the substitute that needs no file: 1000 of scikit-learn's digits, 4 rows of
+    8 pixels from 4 rows above.
 
     Returns
     -------
@@ -318,7 +318,8 @@ def _knn(task, fit, held, n_neighbors, candidates="train"):
 
 
 def complete_by_knn(task, train, test, seed=0, candidates="train"):
-    """Complete images by the nearest neighbours of their top halves, k selected inside.
+    """Complete images by the nearest neighbours of their top halves, k selected on
+    inner folds.
 
     Parameters
     ----------
@@ -348,8 +349,8 @@ def complete_by_knn(task, train, test, seed=0, candidates="train"):
 
 # %% ../../nbs/11_image_completion.ipynb #5cb1c13c
 def kde_errors(task, fit, held, kernels):
-    """Measure kernel dependency estimation on a grid: one eigendecomposition a kernel
-    serves every ridge.
+    """Measure kernel dependency estimation on a grid: for each kernel one
+    eigendecomposition serves all ridges.
 
     Parameters
     ----------
@@ -380,7 +381,8 @@ def kde_errors(task, fit, held, kernels):
 
 
 def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
-    """Complete images by kernel dependency estimation, width and ridge selected inside.
+    """Complete images by kernel dependency estimation, width and ridge selected on
+    inner folds.
 
     Parameters
     ----------
@@ -593,7 +595,8 @@ READINGS_TABLE = Table(
 
 # %% ../../nbs/11_image_completion.ipynb #016d9b5e
 def complete_by_selected_tree(task, train, test, seed=0, sizes=(2, 5, 10, 20, 40, 80)):
-    """Complete images by one tree whose smallest splittable node is selected inside.
+    """Complete images by one tree, the size of its smallest splittable node selected on
+    inner folds.
 
     Parameters
     ----------

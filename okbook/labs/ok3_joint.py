@@ -126,7 +126,8 @@ def complete_by_direction(task, fit, held, sigma, C):
 def complete_by_margin(
     task, train, test, seed=0, method=complete_structured, **options
 ):
-    """Complete images by a method with a margin, width and penalty selected inside.
+    """Complete images by a method with a margin, width and penalty selected on inner
+    folds.
 
     Parameters
     ----------
