@@ -435,7 +435,7 @@ def _searched(words, sigma, smoother, rate, draw):
 
 
 def choose_setting(search, smoother, parameters, rate, draw):
-    """Have the parameters of a reading.
+    """Choose the parameters of a reading.
 
     Parameters
     ----------
