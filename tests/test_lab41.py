@@ -360,12 +360,12 @@ def test_what_the_page_says_of_steps(page):
     )
     differ = [corrected_by_hand(one, 0.25) for one in more[0] - more[1]]
     said = ", ".join(f"{mean:+.1f} ± {half:.1f}" for mean, half, _ in differ)
-    assert f"the first less the second, by {said} (corrected" in page
+    assert f"first and of the second rule is {said} (corrected" in page
     sure = sum(p < 0.05 for _, _, p in differ)
     how_many = {3: "at all three values", 0: "at none of the values"}.get(
         sure, f"at {sure} of three values"
     )
-    assert f"beyond chance {how_many} of" in page
+    assert f"it is significant {how_many} of" in page
 
 
 def test_conclusions_are_those_of_the_stored_numbers(page):
@@ -392,7 +392,7 @@ def test_conclusions_are_those_of_the_stored_numbers(page):
     )
     assert own < printed / 3 and f"Those at the optimum are {own:.0f}, and" in page
     page = " ".join(page.split())
-    assert f"standard deviations are {printed:.0f} kernels in the mean" in page
+    assert f"standard deviations are {printed:.0f} kernels on average" in page
     for row in sparse:
         assert (
             np.mean(why[row, "psortpos: ten times"] - why[row, "psortpos: optimum"])
@@ -406,7 +406,7 @@ def test_conclusions_are_those_of_the_stored_numbers(page):
         for d in lab.DATASETS
     ]
     sure = sum(p < 0.05 and mean > 0 for mean, _, p in tests)
-    assert f"{sure} of the {len(tests)} single gains" in page
+    assert f"{sure} of the {len(tests)} individual gains" in page
     gains = [
         np.mean(
             [

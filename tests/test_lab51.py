@@ -362,9 +362,9 @@ def test_verdicts_of_the_page_are_those_of_the_stored_numbers(page):
         assert f"at {noise} % false labels *{' > '.join(order)}* is **{whole}**" in page
         if noise == 0:
             assert {
-                "supported": "the order of three stands",
-                "not supported": "no order of three is shown",
-            }.get(whole, "the order of three is contradicted") in page
+                "supported": "the order of the three methods is confirmed",
+                "not supported": "no order of the three methods can be shown",
+            }.get(whole, "the order of the three methods is contradicted") in page
 
 
 LOOKS = {"first": "4577a2ed4648", "second": "8d81fdc"}
@@ -456,11 +456,11 @@ def test_what_the_page_says_of_false_labels(page):
             f"{100 * share.mean():.0f} ± {100 * half:.0f} % of the weight where "
             f"{percent} % are false"
         )
-        assert f"{said} (more than twice their part in {twice} folds)" in page
+        assert f"{said} (more than twice their fraction in {twice} folds)" in page
     assert {
-        3: "At each level that is more, beyond chance,",
-        0: "At no level is that shown to be more",
-    }.get(more, "that is more, beyond chance,") in page
+        3: "At each level this is significantly more",
+        0: "At no level is this shown to be more",
+    }.get(more, "this is significantly more") in page
     near = {method: found[method, "moved 0.1"] for method in lab.METHODS}
     order = sorted(near, key=lambda method: near[method].mean())
     p = np.array(
