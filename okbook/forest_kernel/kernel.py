@@ -379,8 +379,8 @@ def _apply_trees(columns, members, shapes, leaves):
 
 
 def _has_plain_trees(forest, X):
-    """Whether the arrays of the trees tell all: those of scikit-learn, all columns
-    for each, inputs that are dense."""
+    """Whether the arrays of the trees are sufficient: trees of scikit-learn that see
+    all columns, and dense inputs."""
     members = getattr(forest, "estimators_", [forest])
     known = isinstance(members, list) and all(
         isinstance(getattr(tree, "tree_", None), Tree) for tree in members

@@ -573,7 +573,7 @@ def newton_step(hessian, mu, adjoint, threshold):
 
 # %% ../../nbs/04_mkl_1_solvers.ipynb #46dc38e9
 # A line search ends where the slope is this part of the first one: the next Newton step
-# mends the rest.
+# corrects the rest.
 _FLAT_ENOUGH = 0.01
 # Secants stay off the ends of their interval by this part, so that each shortens it.
 _SECANT_ENDS = 0.1
