@@ -379,8 +379,8 @@ def _apply_trees(columns, members, shapes, leaves):
 
 
 def _has_plain_trees(forest, X):
-    """Whether the arrays of the trees tell all: those of scikit-learn, all columns
-    for each, inputs that are dense."""
+    """Whether the arrays of the trees are sufficient: trees of scikit-learn that see
+    all columns, and dense inputs."""
     members = getattr(forest, "estimators_", [forest])
     known = isinstance(members, list) and all(
         isinstance(getattr(tree, "tree_", None), Tree) for tree in members
@@ -417,7 +417,7 @@ def leaf_numbers(forest, X, shapes=None, n_jobs=None):
     X : array-like, data frame or sparse matrix of shape (n, p)
         Inputs.
     shapes : list of TreeShape, optional
-        The shapes of its trees, where they are at hand.
+        The shapes of its trees, if they have been computed already.
     n_jobs : int, optional
         Number of threads.
 
@@ -884,8 +884,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         pure on bootstrap samples, each split among the nearest integer to :math:`\sqrt
         p` features.
     ancestor : {None, "size", "depth"}, default=None
-        With a name, two inputs that part get the value of their nearest common ancestor
-        instead of 0: one minus its part of the training sample, or :math:`1 -
+        With a name, two inputs that are separated get the value of their nearest common
+        ancestor instead of 0: one minus its part of the training sample, or :math:`1 -
         2^{-\text{depth}}`.
     normalize : bool, default=False
         Whether to divide by :math:`\sqrt{k(x, x) k(x', x')}`: without out-of-bag
@@ -1197,8 +1197,8 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
 
 # %% ../../nbs/03_forest_kernel.ipynb #b65e8d94
 def _common_halvings(a, b, depth):
-    """How many times, at most ``depth``, the unit interval is halved without parting
-    a number of a from one of b."""
+    """How many times, at most ``depth``, the unit interval is halved without
+    separating a number of a from one of b."""
     cell = lambda x: np.minimum(np.floor(x * 2.0**depth), 2.0**depth - 1).astype(
         np.int64
     )
