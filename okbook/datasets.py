@@ -567,7 +567,7 @@ def load_uci(name, download=None):
     ----------
     name : str
         One of ``UCI``: ``"sonar"``, ``"liver"``, ... ``"wdbc"`` is embedded in
-        scikit-learn and always at hand.
+        scikit-learn and always available.
     download : bool, optional
         Whether a missing file may be downloaded; by default it may, unless
         ``OKBOOK_OFFLINE`` is set.

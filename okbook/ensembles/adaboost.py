@@ -441,7 +441,7 @@ def agreement(answers, codes, n_classes=2):
     Parameters
     ----------
     answers : ndarray of shape (n,)
-        What it says of each example: codes of classes; or floats from -1, for the first
+        The answer to each example: codes of classes; or floats from -1, for the first
         of two classes, to 1, for the second.
     codes : ndarray of shape (n,)
         The classes, as numbers from 0.
@@ -541,7 +541,7 @@ def boost_step(weight, agreement, n_classes=2):
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #e8068428
 def _answers(h, X, form):
-    """What a hypothesis says of inputs: class codes, or numbers from -1 to 1."""
+    """The answers of a hypothesis: class codes, or numbers from -1 to 1."""
     if form == "discrete":
         return predict_codes(h, X)
     proba = np.zeros((2, X.shape[0]))
@@ -550,7 +550,7 @@ def _answers(h, X, form):
 
 
 def _stump_round(stump, examples, form, weight, rng):
-    """A stump, and what it says of the training examples, which are sorted."""
+    """A stump, and its answers to the training examples, which are sorted."""
     found = best_stump(examples, weight, stump.criterion)
     h = DecisionStump(stump.criterion)
     h._set_stump(found, np.arange(examples.n_classes))
@@ -561,7 +561,7 @@ def _stump_round(stump, examples, form, weight, rng):
 
 
 def _learner_round(learner, X, inputs, codes, n_classes, form, weight, rng):
-    """A trained copy of the weak learner, and what it says of the training examples."""
+    """A trained copy of the weak learner, and its answers to the training examples."""
     seed = rng.randint(MAX_SEED)
     h = fit_hypothesis(learner, inputs, codes, n_classes, weight, None, seed)
     return h, _answers(h, X, form)
@@ -587,7 +587,7 @@ def staged_votes(answers, weights, n_classes=2):
     Parameters
     ----------
     answers : iterable of ndarrays of shape (q,)
-        What each hypothesis says of the queries: codes of classes; or floats from -1,
+        The answers of each hypothesis to the queries: codes of classes; or floats from -1,
         for the first of two classes, to 1, for the second.
     weights : iterable of floats
         The weight :math:`\alpha_t` of each hypothesis.
@@ -837,7 +837,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
 
     def _weak_learner_on(self, X, codes):
         """The weak learner on its training examples, a function of their weights and of
-        a random state: the hypothesis, and what it says of them."""
+        a random state: the hypothesis, and its answers to them."""
         learner, n_classes = self._weak_learner(), len(self.classes_)
         if type(learner) is DecisionStump and not self.resample:
             learner._validate_params()

@@ -109,8 +109,8 @@ def vote_margins(hypotheses, y, weights=None):
 
 # %% ../../nbs/05_ensembles_2_margins.ipynb #2503e4d2
 def margins(ensemble, X, y):
-    """Margins of examples in a fitted ensemble, :class:`AdaBoost` and :class:`Bagging`
-    alike.
+    """Margins of examples in a fitted ensemble, :class:`AdaBoost` or
+    :class:`Bagging`.
 
     Parameters
     ----------

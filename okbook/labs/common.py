@@ -20,7 +20,7 @@ def paired_tests(differences, test_ratio):
     Parameters
     ----------
     differences : array-like of shape (n_repeats,)
-        Accuracy of one method less that of the other, on the same splits.
+        Accuracy of one method minus that of the other, on the same splits.
     test_ratio : float
         Size of the test part divided by that of the training part.
 

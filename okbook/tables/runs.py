@@ -285,7 +285,7 @@ def covered_share(printed, sd, low, high):
 
 
 def mark_distance(printed, sd, ours, limits=(-math.inf, math.inf)):
-    """Say in words how a value stands to a printed one.
+    """Describe in words how far a value is from a printed one.
 
     Parameters
     ----------

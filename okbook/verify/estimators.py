@@ -196,7 +196,7 @@ def _outputs(Phi=None, y=None, edges=None):
 
 
 def _answers(model, X, train):
-    "All that an estimator says of some inputs."
+    "All answers of an estimator to some inputs."
     if hasattr(model, "score_pairs"):
         return [np.asarray(model.score_pairs(X, train)), model.predict(X, train)]
     methods = ("weights", "decision_function", "predict_proba", "transform", "predict")
