@@ -587,8 +587,8 @@ def staged_votes(answers, weights, n_classes=2):
     Parameters
     ----------
     answers : iterable of ndarrays of shape (q,)
-        The answers of each hypothesis to the queries: codes of classes; or floats from -1,
-        for the first of two classes, to 1, for the second.
+        The answers of each hypothesis to the queries: codes of classes; or floats from
+        -1, for the first of two classes, to 1, for the second.
     weights : iterable of floats
         The weight :math:`\alpha_t` of each hypothesis.
     n_classes : int, default=2
