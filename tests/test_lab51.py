@@ -606,7 +606,7 @@ def test_what_the_page_on_margins_says():
     ]
     better = all(mean > 0 and p < 0.05 for mean, _, p in gains)
     assert (
-        f"Each of the three crowds is {'' if better else 'not shown to be '}better "
+        f"Each of the three votes of many trees is {'' if better else 'not shown to be '}better "
         f"than one tree" in text
     )
     for row in crowds:
