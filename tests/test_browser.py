@@ -331,9 +331,9 @@ def test_rounds_move(movie):
         )
         tab.keyboard.press("End")
         assert slider.get_attribute("aria-valuetext") == "round 40"
-        assert int(re.search(r"errs on (\d+) of the 120", said.inner_text())[1]) < 3
+        assert int(re.search(r"wrong on (\d+) of the 120", said.inner_text())[1]) < 3
         tab.locator(".okb-movie input[type=radio]").nth(1).check()
-        assert int(re.search(r"errs on (\d+) of the 120", said.inner_text())[1]) > 6
+        assert int(re.search(r"wrong on (\d+) of the 120", said.inner_text())[1]) > 6
         assert (
             int(re.search(r"repeats (\d+) of the 12 false", said.inner_text())[1]) < 9
         )

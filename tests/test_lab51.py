@@ -606,8 +606,8 @@ def test_what_the_page_on_margins_says():
     ]
     better = all(mean > 0 and p < 0.05 for mean, _, p in gains)
     assert (
-        f"Each of the three crowds is {'' if better else 'not shown to be '}better "
-        f"than one tree" in text
+        "Each of the three votes of many trees is "
+        f"{'' if better else 'not shown to be '}better than one tree" in text
     )
     for row in crowds:
         mean, _, p = corrected_by_hand(
