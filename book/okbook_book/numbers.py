@@ -5,8 +5,8 @@ them.
   ``03_forest_kernel_1_hyperplanes`` Section 3.1, ``11_image_completion`` Lab 11; the
   appendices, whose names begin with 9, have letters in the order of the table of
   contents. The number stands in the page's title, and so wherever the title is shown.
-  ``{ref}`` to a page shows 'Chapter 3, Kernels from random forests', and ``{numref}``
-  'Chapter 3'.
+  ``{ref}`` to a page shows 'Chapter 3', and ``{doc}`` 'Chapter 3, Kernels from random
+  forests'.
 - What stands on the pages is counted by chapter, lab or appendix, over all its pages:
   the seventh equation of chapter 3 is '(3.7)', whether it stands on page 3 or 3.1.
 - Equations of a source wear the source's own number: ``eq-ok3-11`` shows '(OK3 eq. 11)'
@@ -25,6 +25,7 @@ from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import docname_join
+from sphinx.util.nodes import make_refnode
 
 from .equations import LABEL, name
 
@@ -120,20 +121,19 @@ class NumberedStandardDomain(StandardDomain):
                 self.labels[label] = doc, anchor, page_name(env, doc, section[0])
 
     def resolve_xref(self, env, fromdoc, builder, typ, target, node, contnode):
-        numbers, bare = env.page_numbers, not node.get("refexplicit")
-        doc, anchor, text = self.labels.get(target, (None, None, None))
-        if bare and typ == "numref" and numbers.get(doc):
-            if text == page_name(env, doc):
+        if not node.get("refexplicit"):
+            doc, anchor, text = self.labels.get(target, (None, None, None))
+            number = env.page_numbers.get(doc)
+            if typ == "ref" and number and text == page_name(env, doc):
                 return self.build_reference_node(
-                    fromdoc, builder, doc, anchor, numbers[doc].name, typ
+                    fromdoc, builder, doc, anchor, number.name, typ, reftitle=text
                 )
-        found = super().resolve_xref(env, fromdoc, builder, typ, target, node, contnode)
-        if bare and typ == "doc" and found is not None:
             doc = docname_join(node.get("refdoc", fromdoc), target)
-            if numbers.get(doc):
+            if typ == "doc" and env.page_numbers.get(doc):
                 text = page_name(env, doc)
-                found[:] = [nodes.inline(text, text, classes=["doc"])]
-        return found
+                shown = nodes.inline("", text, classes=["doc"])
+                return make_refnode(builder, fromdoc, doc, None, shown)
+        return super().resolve_xref(env, fromdoc, builder, typ, target, node, contnode)
 
 
 class NumberedMathDomain(MathDomain):
