@@ -6,6 +6,7 @@
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
 - ``{ledger}`` quotes the totals of the ledger (`ledger`);
+- links show what they lead to, offline (`previews`);
 - docstrings in the API pages point to the chapter they were derived in (`api`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
@@ -26,6 +27,7 @@ def setup(app):
         ledger,
         numbers,
         pages,
+        previews,
     )
 
     for part in (
@@ -37,6 +39,7 @@ def setup(app):
         ledger,
         api,
         pages,
+        previews,
     ):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

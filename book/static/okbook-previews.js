@@ -1,0 +1,94 @@
+// What a link to an equation, a theorem, an exercise, a figure, a reference or a term leads to is shown in a card while
+// the mouse or the keyboard's focus is on it. A tap follows the link. book/okbook_book/previews.py writes what is shown.
+(() => {
+  const LINKS = ".bd-article a.reference.internal[href*='#']";
+  const root = new URL(document.documentElement.dataset.content_root, location.href).href;
+  const shown = {}, scripts = {};
+  let pages, config, mathjaxPath, mathjax;  // from _previews/pages.js
+  let wanted, card, timer;
+
+  window.okbookPreviews = (page, found, ...rest) => {
+    if (page === "pages") [pages, config, mathjaxPath] = [found, ...rest];
+    else shown[page] = found;
+  };
+  const load = path => scripts[path] ||= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    Object.assign(script, { src: root + path, onload: resolve, onerror: reject });
+    document.head.append(script);
+  });
+
+  const find = async url => {
+    if (!url.href.startsWith(root)) return;
+    const page = decodeURI(url.pathname.slice(new URL(root).pathname.length)).replace(/\.html$/, "");
+    await load("_previews/pages.js");
+    if (!pages.includes(page)) return;
+    await load(`_previews/${page}.js`);
+    return shown[page][decodeURIComponent(url.hash.slice(1))];
+  };
+
+  // A page without formulas has no MathJax until a card needs it.
+  const ready = () => mathjax ||= (async () => {
+    if (document.readyState !== "complete") await new Promise(done => addEventListener("load", done, { once: true }));
+    if (!window.MathJax) {
+      window.MathJax = config;
+      await load(mathjaxPath);
+    }
+    return MathJax.startup.promise;
+  })();
+  const typeset = box => mathjax = ready().then(() => MathJax.typesetPromise([box]));
+
+  const place = (box, link) => {
+    const at = link.getClientRects()[0], room = document.documentElement.clientWidth;
+    const above = at.bottom + box.offsetHeight + 14 > innerHeight && at.top > innerHeight - at.bottom;
+    box.style.left = `${scrollX + Math.max(8, Math.min(at.left, room - box.offsetWidth - 8))}px`;
+    box.style.top = `${scrollY + (above ? at.top - box.offsetHeight - 6 : at.bottom + 6)}px`;
+  };
+
+  const close = () => {
+    clearTimeout(timer);
+    wanted?.removeAttribute("aria-describedby");
+    if (card) window.MathJax?.typesetClear?.([card]);
+    card?.remove();
+    wanted = card = null;
+  };
+
+  const show = async link => {
+    close();
+    wanted = link;
+    const url = new URL(link.href), html = await find(url);
+    if (!html || wanted !== link) return;
+    link.removeAttribute("title");  // the card says it
+    card = document.createElement("div");
+    Object.assign(card, { id: "okb-preview", className: "okb-preview tex2jax_ignore", role: "tooltip", innerHTML: html });
+    const box = card;
+    for (const name of ["href", "src"])
+      box.querySelectorAll(`[${name}]`).forEach(e => e.setAttribute(name, new URL(e.getAttribute(name), url)));
+    box.querySelectorAll("a").forEach(a => a.tabIndex = -1);
+    document.body.append(box);
+    if (box.querySelector(".math")) await typeset(box);
+    await Promise.all([...box.querySelectorAll("img")].map(img => img.decode().catch(() => {})));
+    if (card !== box) return;
+    place(box, link);
+    box.classList.add("okb-shown");
+    link.setAttribute("aria-describedby", box.id);
+  };
+
+  const later = (action, delay) => {
+    clearTimeout(timer);
+    timer = setTimeout(action, delay);
+  };
+  document.addEventListener("pointerover", ({ target, pointerType }) => {
+    if (pointerType !== "mouse") return;
+    const link = target.closest(LINKS);
+    if (card?.contains(target) || (link && link === wanted)) clearTimeout(timer);
+    else if (link) later(() => show(link), 150);
+    else if (wanted?.matches(":focus-visible")) clearTimeout(timer);
+    else later(close, 250);
+  });
+  document.addEventListener("focusin", ({ target }) => {
+    const link = target.closest(LINKS);
+    if (link?.matches(":focus-visible")) show(link);
+  });
+  document.addEventListener("focusout", ({ target }) => target === wanted && close());
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && close());
+})();
