@@ -7,7 +7,8 @@
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
 - ``{ledger}`` quotes the totals of the ledger (`ledger`);
 - links show what they lead to, offline (`previews`);
-- docstrings in the API pages point to the chapter they were derived in (`api`);
+- docstrings in the API point to the equations, and only public bases are shown (`api`);
+- each public object has a page, with links to its cell in the book (`api_pages`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
 
@@ -20,6 +21,7 @@ def setup(app):
     # here, so that the other modules run without Sphinx
     from . import (
         api,
+        api_pages,
         claims,
         directives,
         docstrings,
@@ -38,6 +40,7 @@ def setup(app):
         claims,
         ledger,
         api,
+        api_pages,
         pages,
         previews,
     ):

@@ -1,9 +1,9 @@
-"""Docstrings, as the API pages show them: labels become links, and each ends with
-its chapter."""
+"""Docstrings and bases, as the API pages show them: labels become links, and private
+bases are not shown."""
 
 import re
 
-from .equations import LABEL, chapters, equation_index, face
+from .equations import LABEL, equation_index
 
 BARE = re.compile(rf"``({LABEL.pattern})``|(?<!`)({LABEL.pattern})(?![\w`-])")
 _SKIP = (
@@ -14,8 +14,8 @@ _SKIP = (
 )
 
 
-def link_equations(app, what, qualname, obj, options, lines):
-    "Turn the bare labels in a docstring (``eq-ok3-11``) into links to the equation."
+def link_labels(text):
+    "Turn the bare labels in a text (``eq-ok3-11``) into links to the equation."
     index = equation_index()
 
     def link(match):
@@ -24,36 +24,44 @@ def link_equations(app, what, qualname, obj, options, lines):
             return match[0]
         return f":{'eq' if label.startswith('eq-') else 'prf:ref'}:`{label}`"
 
-    lines[:] = [BARE.sub(link, line) for line in lines]
+    return BARE.sub(link, text)
 
 
-def name_chapter(app, what, qualname, obj, options, lines):
-    "End the docstring of a function or class with the chapter it is derived in."
-    module = getattr(obj, "__module__", None)
-    doc, label = chapters().get(module, (None, None))
-    shown = qualname.rpartition(".")[0] in (module, face(module or ""))
-    if what in ("class", "function", "exception") and label and shown:
-        if any(f"`{label}`" in line for line in lines):
-            return
-        lines += [
-            "",
-            ".. container:: derived-in",
-            "",
-            f"   Derived in :ref:`{label}`.",
-            "",
-        ]
+def link_equations(app, what, qualname, obj, options, lines):
+    lines[:] = [link_labels(line) for line in lines]
 
 
 def skip_generated(app, what, qualname, obj, skip, options):
-    "Leave out the metadata setters that scikit-learn generates."
-    return True if qualname in _SKIP else skip
+    """Leave out the metadata setters that scikit-learn generates, and the fields of
+    named tuples, which are listed as attributes."""
+    if qualname in _SKIP or (obj.__doc__ or "").startswith("Alias for field number"):
+        return True
+    return skip
+
+
+def public_bases(app, qualname, obj, options, bases):
+    "Show the public classes behind the private ones that a class is built on."
+    found = []
+    for base in bases:
+        found += _public(base)
+    # a class is no news beside one of its subclasses
+    bases[:] = [
+        base
+        for base in dict.fromkeys(found)
+        if base is not object
+        and not any(base is not one and issubclass(one, base) for one in found)
+    ] or [object]
+
+
+def _public(base):
+    if not base.__name__.startswith("_"):
+        return [base]
+    return [one for parent in base.__bases__ for one in _public(parent)]
 
 
 def setup(app):
     app.connect(
         "autodoc-process-docstring", link_equations, priority=900
     )  # after numpydoc
-    app.connect(
-        "autodoc-process-docstring", name_chapter, priority=900
-    )  # after numpydoc
     app.connect("autodoc-skip-member", skip_generated)
+    app.connect("autodoc-process-bases", public_bases)
