@@ -6,6 +6,7 @@
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
 - ``{ledger}`` quotes the totals of the ledger (`ledger`);
+- ``{weights-figure}`` draws the figure of the landing page (`landing`);
 - docstrings in the API pages point to the chapter they were derived in (`api`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
@@ -23,6 +24,7 @@ def setup(app):
         directives,
         docstrings,
         equations,
+        landing,
         ledger,
         numbers,
         pages,
@@ -35,6 +37,7 @@ def setup(app):
         equations,
         claims,
         ledger,
+        landing,
         api,
         pages,
     ):
