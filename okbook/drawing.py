@@ -453,6 +453,7 @@ html[data-theme="dark"] .okb-movie, body[data-jp-theme-light="false"] .okb-movie
 html[data-theme="dark"] .bd-content div.cell_output .text_html:has(div.okb-movie) {
   background: none; color: inherit; }
 .okb-movie > svg { display: block; width: 100%; height: auto; }
+.okb-movie > svg.drag { cursor: ew-resize; touch-action: pan-y; user-select: none; }
 .okb-movie fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }
 .okb-movie legend { font-size: 1em; margin: 0; }
 .okb-movie label { display: inline-block; margin-right: 1.2em; }
@@ -480,6 +481,21 @@ _SCRIPT = """
     slider.setAttribute("aria-valuetext", step);
     root.querySelector("output").textContent = draw(svg, state, step, way);
   };
+  const drag = @DRAG@;
+  if (drag) {
+    const pull = event => {
+      const box = svg.getBoundingClientRect();
+      const at = (event.clientX - box.left) * svg.viewBox.baseVal.width / box.width;
+      slider.value = Math.round((at - drag[0]) / (drag[1] - drag[0]) * slider.max);
+      show();
+    };
+    svg.classList.add("drag");
+    svg.addEventListener("pointerdown", event => {
+      svg.setPointerCapture(event.pointerId);
+      pull(event);
+    });
+    svg.addEventListener("pointermove", event => { if (event.buttons) pull(event); });
+  }
   root.addEventListener("input", show);
   root.querySelector("fieldset").hidden = false;
   show();
@@ -538,6 +554,7 @@ def moving_figure(
     legend=None,
     style="",
     start=0,
+    drag=None,
 ):
     """Make a figure that moves: a drawing, a slider, and what the slider does.
 
@@ -568,6 +585,9 @@ def moving_figure(
         ``--paper`` suit light and dark.
     start : int, default=0
         Where the slider begins.
+    drag : (float, float), optional
+        Where in the width of the drawing the first and the last state belong, if the
+        drawing itself can be dragged, too.
 
     Returns
     -------
@@ -599,7 +619,10 @@ def moving_figure(
         {"states": states, "steps": steps}, separators=(",", ":")
     ).replace("</", "<\\/")
     script = (
-        _SCRIPT.replace("@NAME@", name).replace("@DRAW@", draw).replace("@FILM@", film)
+        _SCRIPT.replace("@NAME@", name)
+        .replace("@DRAG@", json.dumps(drag))
+        .replace("@DRAW@", draw)
+        .replace("@FILM@", film)
     )
     signs = "".join(
         f'<li><svg viewBox="0 0 48 16">{sign}</svg>{text}</li>'

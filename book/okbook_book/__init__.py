@@ -9,6 +9,7 @@
 - links show what they lead to, offline (`previews`);
 - docstrings in the API point to the equations, and only public bases are shown (`api`);
 - each public object has a page, with links to its cell in the book (`api_pages`);
+- ``{weights-figure}`` draws the figure of the landing page (`landing`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
 
@@ -26,6 +27,7 @@ def setup(app):
         directives,
         docstrings,
         equations,
+        landing,
         ledger,
         numbers,
         pages,
@@ -39,6 +41,7 @@ def setup(app):
         equations,
         claims,
         ledger,
+        landing,
         api,
         api_pages,
         pages,
