@@ -557,7 +557,7 @@ def load_digits_halves(subset="ok3"):
 UCI = (
     *("sonar", "liver", "parkinsons", "pima", "ionosphere", "german"),
     *("wdbc", "australian", "heart", "spambase", "vote", "chess"),
-)  # in the order of table 1 of the source of chapter 03
+)  # in the order of table 1 of the source of chapter 3
 
 
 def load_uci(name, download=None):

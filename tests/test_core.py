@@ -1,4 +1,4 @@
-"""Chapter 00 against outside oracles, on random input; what bad input gets;
+"""Chapter 0 against outside oracles, on random input; what bad input gets;
 scikit-learn's own checks."""
 
 import doctest

@@ -187,7 +187,7 @@ def test_missing_cells_are_filled_from_the_known_nodes(network, impute):
 
 
 def test_scores_are_kernel_predictions(network):
-    """eq-ok3-21, by the double sum over leaves; and the link predictor of chapter 02
+    """eq-ok3-21, by the double sum over leaves; and the link predictor of chapter 2
     around the same trees."""
     A = network.adjacency.astype(float)
     train, test = lab.node_folds(len(A))[1]

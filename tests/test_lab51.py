@@ -678,7 +678,7 @@ def test_what_the_page_says():
     )
 
 
-# Bias and variance, chapter 05
+# Bias and variance, chapter 5
 
 
 def test_what_the_page_says_of_bias_and_variance():

@@ -255,7 +255,7 @@ def test_bad_input(call, message):
 @pytest.mark.parametrize("seed", range(5))
 def test_alignment_and_c_bound_are_functions_of_two_arrays(seed):
     """thm-margin-alignment against Gram matrices, eq-margin-arrays against loops; the
-    matrix of chapter 04 has the squared products."""
+    matrix of chapter 4 has the squared products."""
     rng = np.random.default_rng(seed)
     y, a = rng.permutation([0, 1] * 12), rng.dirichlet(np.ones(6))
     H = np.where(rng.random((6, 24)) < 0.8, y, 1 - y)

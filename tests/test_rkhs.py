@@ -95,7 +95,7 @@ def test_representer(seed):
 
 def test_linear_equations_by_numpy():
     """eq-rrsn-4 as printed, a loop over blocks, with the order of arguments that
-    chapter 02 proves right."""
+    chapter 2 proves right."""
     rng = np.random.default_rng(0)
     X, Y, lam = rng.normal(size=5), rng.normal(size=(5, 2)), 0.1
     system = np.zeros((10, 10))

@@ -429,7 +429,7 @@ ATTRIBUTES = Table(
     compute=compute_attributes,
     datasets=list(ATTRIBUTE_SETS.values()),
     slice=[("breast cancer", "m = 5: trees", 0)],
-    summary="chapter 05: the terms of a vote's loss against the number of "
+    summary="chapter 5: the terms of a vote's loss against the number of "
     "attributes at a node",
     units="error",
 )
@@ -542,7 +542,7 @@ MARGINS = Table(
     compute=compute_margins,
     datasets=sorted({name for name, _ in MARGIN_SETS.values()}),
     slice=[("tumours", "margin, AdaBoost", 0)],
-    summary="chapter 05: AdaBoost's weights against those of the largest margin",
+    summary="chapter 5: AdaBoost's weights against those of the largest margin",
     units="margin, error or part",
 )
 
@@ -628,7 +628,7 @@ PURE = Table(
     compute=compute_pure,
     datasets=["digits"],
     slice=[("one perfect tree", "smallest margin", 0)],
-    summary="chapter 05: votes of trees without training errors",
+    summary="chapter 5: votes of trees without training errors",
     units="margin or error",
 )
 
@@ -715,7 +715,7 @@ DIVERSITY = Table(
     compute=compute_diversity,
     datasets=["wdbc", "digits"],
     slice=[("bagging", "tumours: mean error", 0)],
-    summary="chapter 05: kappa and errors of three families of trees",
+    summary="chapter 5: kappa and errors of three families of trees",
     units="kappa or error",
 )
 
@@ -848,7 +848,7 @@ BIAS = Table(
         ("tree of depth 1", "0 %, Breiman: bias", 0),
         ("AdaBoost, 10 stumps", "10 %, Breiman: variance", 3),
     ],
-    summary="chapter 05: bias and variance of trees, bagged trees and AdaBoost",
+    summary="chapter 5: bias and variance of trees, bagged trees and AdaBoost",
     units="part of the error",
 )
 TABLES = [TABLE, SIZE, PRUNING, FALSE, TESTS, ATTRIBUTES, MARGINS, PURE, DIVERSITY]
