@@ -234,7 +234,7 @@ LINKS, BORDERS, ROUNDS = (
     f"nbs/{page}.html"
     for page in (
         "21_synthetic_networks",
-        "02_rkhs_5_drawing",
+        "02_rkhs_7_drawing",
         "05_ensembles_1_adaboost",
     )
 )

@@ -462,7 +462,7 @@ def test_rivals_count_what_they_use():
 
 def test_what_the_page_on_machines_says():
     text = shown(
-        "04_mkl_2_machines",
+        "04_mkl_3_machines",
         {"NAMES": lab.TERMS},
         lambda source: "rivals" in source or "lab.NOISY_SETS" in source,
     )

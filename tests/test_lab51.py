@@ -574,7 +574,7 @@ def test_what_the_page_on_margins_says():
         "wrong[alone]",
     )
     text = shown(
-        "05_ensembles_2_margins",
+        "05_ensembles_3_margins",
         {},
         lambda source: any(word in source for word in words),
     )
@@ -685,8 +685,8 @@ def test_what_the_page_says_of_bias_and_variance():
     "Changes against one stump, by a paired test by hand, at both levels of noise."
     found = stored_whole(lab.BIAS)
     page = shown(
-        "05_ensembles_1_adaboost",
-        vars(import_module("okbook.ensembles.adaboost")),
+        "05_ensembles_2_weak_learners",
+        vars(import_module("okbook.ensembles.weak_learners")),
         lambda s: "lab.BIAS" in s or "def change(" in s or "def lower(" in s,
     )
     lower = {}

@@ -481,11 +481,11 @@ def test_supervised_is_semi_supervised_without_smoothness():
 
 def count_decompositions(monkeypatch):
     "A list that grows by one with every spectrum that is made."
-    from okbook.rkhs import semi_supervised
+    from okbook.rkhs import semi_estimators
 
-    made, real = [], semi_supervised.SmoothedSpectrum
+    made, real = [], semi_estimators.SmoothedSpectrum
     monkeypatch.setattr(
-        semi_supervised, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args)
+        semi_estimators, "SmoothedSpectrum", lambda *args: made.append(1) or real(*args)
     )
     return made
 

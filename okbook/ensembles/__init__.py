@@ -1,19 +1,15 @@
 """Votes of many hypotheses: bagging, AdaBoost, their margins, and boosting by a kernel.
 
-The trees are in ``tree``, samples and their votes in ``bagging``, stumps and weighted
-votes in ``adaboost``, what can be said of a vote's margins in ``margins``, and boosted
-output-kernel trees in ``kernel_boosting``.
+The trees are in ``tree``, samples and their votes in ``bagging``, weighted votes in
+``adaboost``, stumps in ``weak_learners``, what can be said of a vote's margins in
+``margins`` and of its voters in ``diversity``, and boosted output-kernel trees in
+``kernel_boosting``.
 """
 
 from .adaboost import (
     AdaBoost,
-    DecisionStump,
-    Stump,
-    StumpExamples,
     agreement,
-    best_stump,
     boost_step,
-    sort_stump_examples,
     staged_votes,
     vote_probabilities,
 )
@@ -28,6 +24,12 @@ from .bagging import (
     prepare_inputs,
     vote_shares,
 )
+from .diversity import (
+    c_bound,
+    kappa_error,
+    vote_alignment,
+    vote_moments,
+)
 from .kernel_boosting import (
     OutputKernelBoosting,
     ROUNDING,
@@ -35,14 +37,10 @@ from .kernel_boosting import (
 )
 from .margins import (
     boosting_margin_bound,
-    c_bound,
-    kappa_error,
     margin_bound,
     margins,
     max_margin_weights,
-    vote_alignment,
     vote_margins,
-    vote_moments,
 )
 from .tree import (
     ClassificationTree,
@@ -57,6 +55,13 @@ from .tree import (
     predict_tree,
     sort_features,
     split_threshold,
+)
+from .weak_learners import (
+    DecisionStump,
+    Stump,
+    StumpExamples,
+    best_stump,
+    sort_stump_examples,
 )
 
 __all__ = [

@@ -1,14 +1,25 @@
 """Combinations of kernels, learnt in two stages.
 
-``pairs`` has the problem on pairs of examples, its regularisers and its dual,
-``solvers`` the solvers with a certificate, and ``machines`` the transformer that
-combines kernels and the support vector machines on a combined kernel. ``semidefinite``
-learns the Gram matrix and the machine in one program, for comparison.
+``pairs`` has the problem on pairs of examples and its regularisers, ``duality`` its
+dual and the certificates, ``solvers`` the solvers, and ``machines`` the transformer
+that combines kernels and the support vector machines on a combined kernel.
+``semidefinite`` learns the Gram matrix and the machine in one program, for comparison.
 """
 
 from .certificates import (
     check_certificate,
     check_path,
+)
+from .duality import (
+    certificate,
+    dual_point,
+    dual_value,
+    duality_gap,
+    lam_max,
+    optimality_conditions,
+    relative_gap,
+    solve_cvxpy,
+    warn_of_gap,
 )
 from .machines import (
     AlignmentMKL,
@@ -25,24 +36,15 @@ from .pairs import (
     PairProblem,
     REGULARIZERS,
     Regularizer,
-    certificate,
     check_classes,
-    dual_point,
-    dual_value,
-    duality_gap,
     gram_moments,
-    lam_max,
     make_regularizer,
     map_row_blocks,
     nonnegative_quadratic,
-    optimality_conditions,
     pair_correlations,
     pair_labels,
-    relative_gap,
-    solve_cvxpy,
     standardize_gram,
     sum_error,
-    warn_of_gap,
 )
 from .semidefinite import (
     learn_gram,

@@ -1,9 +1,10 @@
 """Regression towards the feature space of an output kernel, in a vector-valued RKHS.
 
-``ridge`` has ridge regression and kernel dependency estimation, ``semi_supervised`` the
-use of unlabelled examples, ``decomposable`` other operator-valued kernels and another
-loss, ``links`` the prediction of links in a network, and ``networks`` other methods for
-it.
+``ridge`` has ridge regression, ``leave_one_out`` the choice of its ridge and kernel
+dependency estimation, ``semi_supervised`` the use of unlabelled examples,
+``semi_estimators`` its estimators, ``decomposable`` other operator-valued kernels and
+another loss, ``links`` the prediction of links in a network, and ``networks`` other
+methods for it.
 """
 
 from .decomposable import (
@@ -27,6 +28,16 @@ from .joint import (
     loss_augmented_decode,
     restricted_dual,
     structured_svm,
+)
+from .leave_one_out import (
+    KernelDependencyEstimation,
+    OutputKernelRidgeCV,
+    default_lam_grid,
+    gram_eigh,
+    leave_one_out_losses,
+    output_directions,
+    project_weights,
+    ridge_path,
 )
 from .links import (
     LinkMixin,
@@ -56,41 +67,35 @@ from .networks import (
     short_link_directions,
 )
 from .ridge import (
-    KernelDependencyEstimation,
     OutputKernelRidge,
-    OutputKernelRidgeCV,
     RKHSFunction,
     block_gram,
     check_penalty,
-    default_lam_grid,
-    gram_eigh,
-    leave_one_out_losses,
     operator_ridge,
-    output_directions,
-    project_weights,
     ridge_factor,
-    ridge_path,
     ridge_weights,
     times_identity,
 )
-from .semi_supervised import (
+from .semi_estimators import (
     DEFAULT_LAM2_GRID,
     DEFAULT_LAM_GRID,
     SemiSupervisedOutputKernelRidge,
     SemiSupervisedOutputKernelRidgeCV,
     SmoothedRidgeMixin,
+    extend_factor,
+    kernel_remainder,
+    search_penalties,
+    smoothed_cv_losses,
+)
+from .semi_supervised import (
     SmoothedSpectrum,
     check_edge_weights,
     check_graph,
     check_labelled,
-    extend_factor,
     graph_smoothers,
     kernel_factor,
     kernel_graph,
-    kernel_remainder,
     knn_graph,
-    search_penalties,
-    smoothed_cv_losses,
 )
 
 __all__ = [
