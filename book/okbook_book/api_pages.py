@@ -250,7 +250,10 @@ def package_page(package, entries):
             out += [f".. api-chapter:: {page}", ""]
         objects = [entry for entry in here if entry.kind != "data"]
         rows = [
-            (_link(e), link_labels(e.summary) + (" *(internal)*" if is_internal(e) else ""))
+            (
+                _link(e),
+                link_labels(e.summary) + (" *(internal)*" if is_internal(e) else ""),
+            )
             for e in objects
         ]
         if rows:
