@@ -1231,7 +1231,9 @@ class SemiSupervisedOutputKernelRidge(
         return self._set_weights(spectrum, self.lam, self.lam2)
 
 # %% ../../nbs/02_rkhs_1_semi_supervised.ipynb #932ffaf8
+# The values of the ridge that a search tries.
 DEFAULT_LAM_GRID = np.logspace(-4, 2, 7)
+# The values of the smoothness penalty that a search tries.
 DEFAULT_LAM2_GRID = np.r_[0.0, np.logspace(-6, -1, 6)]
 
 
