@@ -59,7 +59,7 @@ test: env
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PY) -m okbook_book.checks export clean
+	$(PY) -m okbook_book.checks export clean words
 
 pytest: env
 	$(PY) -m okbook_book.checks executed links
@@ -102,7 +102,7 @@ format: env
 	$(BIN)/nbdev_clean --fname nbs
 
 clean:
-	rm -rf _build build *.egg-info .pytest_cache .ruff_cache
+	rm -rf _build build nbs/api *.egg-info .pytest_cache .ruff_cache
 
 distclean: clean
 	rm -rf $(VENV)

@@ -66,6 +66,7 @@ def _canonical_bytes(array):
     return b"s" + json.dumps(array.tolist()).encode()
 
 # %% ../nbs/90_datasets.ipynb #f1860590
+# Where each data set is published, in which files, and the fingerprint of its arrays.
 REGISTRY = json.loads(
     files("okbook").joinpath("registry.json").read_text(encoding="utf-8")
 )
@@ -329,6 +330,7 @@ def _archive(path, names):
         return {ours: archive[theirs] for theirs, ours in names.items()}
 
 
+# The function that reads the files of each data set.
 PARSERS = {
     **{"usps": _usps, "digits": _digits, "wdbc": _wdbc, "rows": _rows},
     **{"fields": _fields, "measurements": _measurements, "archive": _archive},
@@ -554,6 +556,7 @@ def load_digits_halves(subset="ok3"):
     return _images("digits", read_part("digits", "all"), subset)
 
 # %% ../nbs/90_datasets.ipynb #2e5cc914
+# The data sets of the UCI repository on which the sources report.
 UCI = (
     *("sonar", "liver", "parkinsons", "pima", "ionosphere", "german"),
     *("wdbc", "australian", "heart", "spambase", "vote", "chess"),
@@ -620,6 +623,7 @@ def load_uci(name, download=None):
     )
 
 # %% ../nbs/90_datasets.ipynb #1de343d3
+# The descriptions of the proteins of the two networks.
 INPUTS = (
     "expression",
     "expression_eisen",
@@ -705,6 +709,7 @@ def load_yeast_enzyme(download=None):
     return network
 
 # %% ../nbs/90_datasets.ipynb #ee6dbf16
+# The functional classes of proteins, by their numbers in the MIPS catalogue.
 MIPS_CLASSES = {
     **{
         "E": "energy",
@@ -855,6 +860,7 @@ def _author_matrices(authors, edges, words, counts):
     return matrix, (year + year.T).tocsr()
 
 # %% ../nbs/90_datasets.ipynb #3151ddb5
+# The three data sets of protein localisation.
 PROTEINS = ("psortPos", "psortNeg_like", "plant_like")
 
 

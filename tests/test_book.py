@@ -99,8 +99,14 @@ def h():
         in shown
     )
     assert '"""Not a section: -----."""' in shown and '"Short."' in shown
-    assert docstrings.documented(source, [3, 14]) == ["f", "_A"]
-    assert docstrings.documented(source, [3, 25]) == ["f", "_A"]
+    assert docstrings.defined(source + "\nA, B = C = 1, 2") == [
+        "f",
+        "_A",
+        "h",
+        "A",
+        "B",
+        "C",
+    ]
 
 
 def test_a_page_knows_what_it_exports():
@@ -132,13 +138,24 @@ def test_built_pages_link_to_the_api(path):
         or not page.exists()
     ):
         pytest.skip("not built from these sources")
-    api = page.with_name("api.html").read_text(encoding="utf8")
     notes = re.findall(
         r'<p class="in-full">(.*?)</p>', page.read_text(encoding="utf8"), re.S
     )
-    targets = [re.findall(r'href="api\.html#([\w.-]+)"', text) for text in notes]
+    targets = [
+        re.findall(r'href="(api/[\w.]+\.html)#([\w.-]+)"', text) for text in notes
+    ]
     assert notes and all(targets)
-    assert not [t for found in targets for t in found if f'id="{t}"' not in api]
+    pages = {
+        name: page.with_name("api").joinpath(name[4:]).read_text(encoding="utf8")
+        for found in targets
+        for name, _ in found
+    }
+    assert not [
+        (name, anchor)
+        for found in targets
+        for name, anchor in found
+        if f'id="{anchor}"' not in pages[name]
+    ]
 
 
 @pytest.mark.parametrize("source, said", [("print(6 * 7)", "42\n"), ("1 / 0", None)])

@@ -2,6 +2,11 @@
 bases are not shown."""
 
 import re
+from functools import partial
+
+from jinja2 import BytecodeCache
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc import docscrape_sphinx
 
 from .equations import LABEL, equation_index
 
@@ -59,7 +64,23 @@ def _public(base):
     return [one for parent in base.__bases__ for one in _public(parent)]
 
 
+class _Compiled(BytecodeCache):
+    "numpydoc compiles its template anew for each docstring: once is enough."
+
+    kept = {}
+
+    def load_bytecode(self, bucket):
+        if bucket.key in self.kept:
+            bucket.bytecode_from_string(self.kept[bucket.key])
+
+    def dump_bytecode(self, bucket):
+        self.kept[bucket.key] = bucket.bytecode_to_string()
+
+
 def setup(app):
+    docscrape_sphinx.SandboxedEnvironment = partial(
+        SandboxedEnvironment, bytecode_cache=_Compiled()
+    )
     app.connect(
         "autodoc-process-docstring", link_equations, priority=900
     )  # after numpydoc

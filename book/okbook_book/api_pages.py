@@ -18,7 +18,6 @@ from functools import cache
 from pathlib import Path
 
 from docutils import nodes
-from docutils.parsers.rst import directives as options
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
@@ -65,23 +64,21 @@ class Public:
     def kind(self):
         if inspect.isclass(self.value):
             return "exception" if issubclass(self.value, BaseException) else "class"
-        return "function" if inspect.isfunction(self.function) else "data"
+        written = getattr(self.function, "__module__", None) == self.module
+        return "function" if inspect.isfunction(self.function) and written else "data"
 
     @property
     def summary(self):
         "The first sentence of the docstring; of a constant, that of its comment."
         if self.kind == "data":
-            return first_sentence(comment(self.module, self.name))
+            said = first_sentence(comment(self.module, self.name)).removesuffix(".")
+            return said and f"{said[0].upper()}{said[1:]}."
         return first_sentence(inspect.getdoc(self.function) or "")
 
     @property
-    def order(self):
-        source, line = (
-            (None, assigned(self.module).get(self.name, (0, ""))[0])
-            if self.kind == "data"
-            else inspect.getsourcelines(self.function)
-        )
-        return line
+    def line(self):
+        "Where in its module an object is defined."
+        return definitions(self.module)[self.name]
 
 
 def first_sentence(text):
@@ -97,37 +94,30 @@ def source_lines(module):
 
 
 @cache
-def assigned(module):
-    "The names that a module assigns: the line, and the expression."
+def definitions(module):
+    "The names that a module defines, and the line of each."
     out = {}
     for node in ast.parse("\n".join(source_lines(module))).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for name in {n.id for t in targets for n in ast.walk(t) if _stored(n)}:
-                out.setdefault(name, (node.lineno, ast.unparse(node)))
+        for name in docstrings.defined(ast.unparse(node)):
+            out.setdefault(name, node.lineno)
     return out
-
-
-def _stored(node):
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def comment(module, name):
     "The comment on a constant: behind it, or above it."
-    line = assigned(module).get(name, (0, ""))[0]
+    line = definitions(module).get(name, 0)
     lines = source_lines(module)
     if not line:
         return ""
     if behind := re.search(r"\s#\s(.+)$", lines[line - 1]):
-        return behind[1][:1].upper() + behind[1][1:]
+        return behind[1]
     above = []
     while line > 1 and (found := COMMENT.match(lines[line - 2])):
         if found[1].startswith("%%"):
             break
         above.insert(0, found[1])
         line -= 1
-    text = " ".join(above)
-    return text[:1].upper() + text[1:]
+    return " ".join(above)
 
 
 @cache
@@ -156,7 +146,7 @@ def packages():
                 for name, entry in entries.items()
                 if name in importlib.import_module(package).__all__
             ),
-            key=lambda entry: (_page(entry.module), entry.order),
+            key=lambda entry: (_page(entry.module), entry.line),
         )
         for package, entries in found.items()
     }
@@ -280,7 +270,7 @@ def labs_page():
     rows = [
         (
             f":py:mod:`{name.removeprefix(LABS + '.')} <{name}>`",
-            f"{_synopsis(importlib.import_module(name))} {len(packages()[name])} names.",
+            _synopsis(importlib.import_module(name)),
         )
         for name in labs()
     ]
@@ -432,7 +422,13 @@ def anchor_cells(app, doctree):
     anchors = app.env.get_domain("std").anonlabels
     for cell in doctree.findall(nodes.container):
         if "tag_export" in cell["classes"]:
-            for name in _defined(cell):
+            names = [
+                name
+                for block in cell.findall(nodes.literal_block)
+                if "cell_input" in block.parent["classes"]
+                for name in docstrings.defined(block.astext())
+            ]
+            for name in names:
                 anchor = f"def-{name}"
                 cell["ids"].append(anchor)
                 for module in modules:
@@ -442,16 +438,6 @@ def anchor_cells(app, doctree):
 def cell_label(module, name):
     "The label of the cell that defines a name of a module."
     return f"def-{face(module)}.{name}"
-
-
-def _defined(cell):
-    for block in cell.findall(nodes.literal_block):
-        if "cell_input" in block.parent["classes"]:
-            for node in ast.parse(block.astext()).body:
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                    yield node.name
-                elif isinstance(node, ast.Assign | ast.AnnAssign):
-                    yield from {n.id for n in ast.walk(node) if _stored(n)}
 
 
 def list_members(app, doctree):
@@ -580,17 +566,14 @@ def no_source_buttons(app, pagename, templatename, context, doctree):
 class Packages(SphinxDirective):
     "The table of the packages, each with its classes."
 
-    option_spec = {"labs": options.flag}
-
     def run(self):
-        text = []
         rows = []
         for package in libraries():
             entries = packages()[package]
             classes = [_link(e) for e in entries if e.kind == "class"]
             said = _synopsis(importlib.import_module(package))
             rows.append((f":py:mod:`{package}`", said, ", ".join(classes)))
-        text = _table(rows, "20 36 44", ("Package", "What it holds", "Classes"))
+        text = _table(rows, "24 34 42", ("Package", "What it holds", "Classes"))
         return self.parse_text_to_nodes("\n".join(text))
 
 

@@ -1,8 +1,9 @@
 """Checks of the project that are not tests of code: ``python -m okbook_book.checks
-export clean executed links``.
+export clean words executed links``.
 
 - export: the package is what the notebooks export, nothing more and nothing less;
 - clean: notebooks are stored without outputs and as ``nbdev_clean`` leaves them;
+- words: no house word stands in the prose where the field has a term (`words`);
 - executed: the built book was made from the sources at hand, so its build has executed
   these very notebooks;
 - links: every link inside the built book leads to a page and an anchor that exist.
@@ -18,7 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from . import fingerprint
+from . import fingerprint, words
 from .directives import split
 from .equations import ROOT, docname, notebooks
 
@@ -98,6 +99,12 @@ def check_clean():
             ):
                 bad.append(f"{path.relative_to(ROOT)}: stored with outputs")
     return bad and [*bad, "run `make format`"], f"{len(notebooks)} notebooks are clean"
+
+
+def check_words():
+    bad = [str(found) for found in words.house_words()]
+    rules = len(words.RULES)
+    return bad, f"none of {rules} house words and turns of phrase in the prose"
 
 
 def has_tests(nb):

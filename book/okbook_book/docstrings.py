@@ -48,22 +48,29 @@ def fold(source):
     return "".join(lines), [start[0] for start, _, _ in found]
 
 
-def documented(source, rows):
-    "The functions and classes of a cell whose docstring begins on one of `rows`."
-    return [
-        node.name
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and any(node.lineno <= row <= node.end_lineno for row in rows)
-    ]
+def defined(source):
+    "The functions, classes and constants that a cell defines, each once."
+    names = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names += [
+                part.id
+                for target in targets
+                for part in ast.walk(target)
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            ]
+    return list(dict.fromkeys(names))
 
 
 def links(app, fromdoc, source, rows):
-    """References to the API for the docstrings of a cell; to the whole module if it
-    names nothing public."""
+    """References to the API for what a cell defines; for a docstring that is cut, to
+    the whole module if the cell names nothing public."""
     domain, out, whole = app.env.get_domain("py"), [], []
     for module in map(equations.face, equations.exports(fromdoc)):
-        for name in documented(source, rows):
+        for name in defined(source):
             if known := domain.objects.get(f"{module}.{name}"):
                 out.append(
                     make_refnode(
@@ -79,16 +86,12 @@ def links(app, fromdoc, source, rows):
             whole.append(
                 make_refnode(app.builder, fromdoc, known.docname, known.node_id, text)
             )
-    return out or whole
+    return out or (whole if rows else [])
 
 
-def note(references):
-    out = nodes.paragraph(
-        "",
-        "",
-        nodes.Text("In full, with parameters and examples: "),
-        classes=["in-full"],
-    )
+def note(references, rows):
+    said = "In full, with parameters and examples: " if rows else "In the API: "
+    out = nodes.paragraph("", "", nodes.Text(said), classes=["in-full"])
     for i, reference in enumerate(references):
         out += [nodes.Text(", "), reference] if i else [reference]
     out += nodes.Text(".")
@@ -100,14 +103,16 @@ def resolve(app, doctree, fromdoc):
         if "tag_export" not in cell["classes"]:
             continue
         for block in list(cell.findall(nodes.literal_block)):
-            source, rows = fold(block.astext())
-            if not rows or "cell_input" not in block.parent["classes"]:
+            if "cell_input" not in block.parent["classes"]:
                 continue
+            source, rows = fold(block.astext())
             references = links(app, fromdoc, block.astext(), rows)
             block.rawsource, block.children = source, []
             block += nodes.Text(source)
             if references:
-                block.parent.insert(block.parent.index(block) + 1, note(references))
+                block.parent.insert(
+                    block.parent.index(block) + 1, note(references, rows)
+                )
 
 
 def setup(app):

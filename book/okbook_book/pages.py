@@ -1,5 +1,5 @@
 """What concerns whole pages: MathJax from the book itself, the notebook cache, the
-time a page took."""
+time a page took, and pages whose source is gone."""
 
 import importlib.util
 import shutil
@@ -62,9 +62,27 @@ def _body(script):
     return getattr(script, "attributes", {}).get("body", "")
 
 
+def drop_stale(app, exception):
+    """Remove the pages whose source is gone, which an earlier build has left. All
+    documents of the book are in ``nbs``."""
+    if exception is None and app.builder.format == "html":
+        for folder in ("nbs", "_sources/nbs"):
+            for path in Path(app.outdir, folder).rglob("*.*"):
+                if path.suffix in (".html", ".ipynb", ".md") and not _is_page(
+                    app, path
+                ):
+                    path.unlink()
+
+
+def _is_page(app, path):
+    name = path.relative_to(app.outdir).with_suffix("").as_posix()
+    return name.removeprefix("_sources/") in app.env.found_docs
+
+
 def setup(app):
     app.connect("config-inited", local_mathjax)
     app.connect("config-inited", cache_on_everything)
     app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", drop_stale)
     app.connect("html-page-context", running_time)
     app.connect("html-page-context", no_thebe, priority=900)

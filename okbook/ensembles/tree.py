@@ -89,7 +89,9 @@ def sort_features(X):
     return SortedFeatures(columns, order, ranks, ascending[new].astype(float), offsets)
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #b48c5da7
+# Compiles a function that can run in several threads at once.
 jit = njit(cache=True, nogil=True, error_model="numpy")
+# The same, for a function that is compiled into those that call it.
 jit_inline = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
 
@@ -775,7 +777,8 @@ def predict_tree(tree, X):
     return first_largest(tree.value)[leaf]
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #c713f274
-MAX_SEED = np.iinfo(np.int32).max  # of the seeds that an ensemble gives its members
+# The largest seed that an ensemble gives to a member.
+MAX_SEED = np.iinfo(np.int32).max
 
 
 def check_examples(estimator, X, y, sample_weight=None, **options):

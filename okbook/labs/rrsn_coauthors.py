@@ -231,7 +231,7 @@ class Setting:
         The pairs of a fold that the search looks at: of which any node is held out,
         one, or both.
     alone : bool, default=False
-        Whether nothing is learnt: the score of a pair is the likeness of the words.
+        Whether nothing is learnt: the score of a pair is the similarity of the words.
 
     Notes
     -----

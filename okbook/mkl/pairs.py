@@ -1041,7 +1041,7 @@ def _root_sums(Q):
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.sum(axis=0)
 
 
-REGULARIZERS = {  # name: the pair (c, A)
+REGULARIZERS = {  # the linear part c and the matrix A of each regulariser
     "l2": lambda Q, rho: (np.zeros(len(Q)), np.eye(len(Q))),
     "l1": lambda Q, rho: (np.ones(len(Q)), np.zeros_like(Q)),
     "l2-corr": lambda Q, rho: (np.zeros(len(Q)), Q),

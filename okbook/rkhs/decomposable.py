@@ -661,6 +661,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         return self.lam, self.shrinkage
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #d4a5fa62
+# The shrinkages of the covariance that a search tries.
 DEFAULT_SHRINKAGES = (1.0, 0.3, 0.1, 0.03, 0.01)
 
 

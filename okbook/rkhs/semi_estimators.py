@@ -582,7 +582,9 @@ class SemiSupervisedOutputKernelRidge(
         return self._set_weights(spectrum, self.lam, self.lam2)
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #932ffaf8
+# The values of the ridge that a search tries.
 DEFAULT_LAM_GRID = np.logspace(-4, 2, 7)
+# The values of the smoothness penalty that a search tries.
 DEFAULT_LAM2_GRID = np.r_[0.0, np.logspace(-6, -1, 6)]
 
 

@@ -305,6 +305,7 @@ def compute_cell(table, key):
     return key, value, time.perf_counter() - start
 
 # %% ../../nbs/91_tables.ipynb #3f9b46c0
+# The columns of the file of computed cells.
 HEADER = ["row", "column", "repeat", "value", "seconds"]
 _PRIME = 2**127 - 1
 

@@ -63,7 +63,7 @@ def _bound(scope):
 
 
 def _dotted(node):
-    "The parts of a dotted name, or nothing if it is none."
+    "The parts of a dotted name, or nothing for another node."
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -138,6 +138,7 @@ def _whole(table_id, title, n_cells, lab):
 
 
 _FOREST = ("forest-table1", "forest-table1")
+# The tables of the sources that the ledger counts.
 LEDGER_PARTS = (
     _whole("ok3-table1", "OK3, Table 1", 16, "lab-ok3-image"),
     _whole("ok3-figure2", "OK3, Figure 2", 1, "lab-ok3-enzyme"),
@@ -238,6 +239,7 @@ class LedgerNotes(NamedTuple):
     accepted: tuple
 
 
+# Whose data a cell of the ledger is computed on.
 LEDGER_DATA = ("own", "gaps", "stand-in")
 _NAMES = {"rows": list, "columns": list}
 _FORMS = {

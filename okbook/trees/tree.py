@@ -335,6 +335,7 @@ def _read_only(K):
     return view
 
 
+# The Gram matrix of outputs of which only a factor is read: none.
 NO_GRAM = _read_only(np.empty((0, 0)))
 
 
@@ -426,8 +427,8 @@ class FactorOutputs(NamedTuple):
         return np.empty(8 + d * d * 4 // 3)
 
 # %% ../../nbs/01_trees_3_tree.ipynb #b3000009
-LARGEST_RANK = 256  # of a factor that is looked for, and at most n/8
-EXACT = 1e-13  # trace of what an exact factor leaves, relative to the whole
+LARGEST_RANK = 256  # largest rank of a factor that is looked for, besides n/8
+EXACT = 1e-13  # relative trace of what an exact factor leaves of a Gram matrix
 
 
 def search_form(kernel, outputs, gram):

@@ -53,7 +53,9 @@ from okbook.verify.fuzz import (
     identical,
 )
 
+# The checks of certificates.
 CERTIFICATES = CheckList()
+# The unit of rounding in single precision.
 SINGLE = float(np.finfo(np.float32).eps)
 
 # %% ../../nbs/93_verify_3_certificates.ipynb #c2ed7301

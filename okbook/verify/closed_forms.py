@@ -71,6 +71,7 @@ from okbook.verify.fuzz import (
     identical,
 )
 
+# The checks of closed forms.
 CLOSED_FORMS = CheckList()
 
 # %% ../../nbs/93_verify_1_closed_forms.ipynb #fd50a7c6

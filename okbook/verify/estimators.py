@@ -65,6 +65,7 @@ from okbook.verify.fuzz import (
     identical,
 )
 
+# The checks of estimators.
 ESTIMATORS = CheckList()
 
 # %% ../../nbs/93_verify_4_estimators.ipynb #9a876770

@@ -849,6 +849,7 @@ def run_checks(checks, seconds=60.0, seed=0, progress=False):
     return records
 
 # %% ../../nbs/93_verify.ipynb #11138d6e
+# The modules that define checks.
 PAGES = ("closed_forms", "trees", "certificates", "estimators")
 
 
@@ -888,6 +889,7 @@ def find_checks(pattern="*"):
     return chosen
 
 # %% ../../nbs/93_verify.ipynb #3d706024
+# The columns of the stored run.
 HEAD = (
     "check",
     "claim",

@@ -66,6 +66,7 @@ from okbook.verify.fuzz import (
     identical,
 )
 
+# The checks of trees.
 TREES = CheckList()
 
 # %% ../../nbs/93_verify_2_trees.ipynb #ab1f88cb
