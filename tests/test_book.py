@@ -54,7 +54,7 @@ def test_a_folded_cell_is_the_same_program(source, path):
     assert all(line.removesuffix('"""') in shown for line in first), (
         "each summary is still there"
     )
-    assert all(len(line) <= 120 for line in shown.splitlines())
+    assert all(len(line) <= 88 for line in shown.splitlines())
 
 
 def test_what_is_kept_of_a_docstring():

@@ -1,6 +1,7 @@
 """The book's Sphinx extension.
 
 - ``#|`` directives of nbdev become cell tags (`directives`);
+- engineering, and code that only formats, is folded (`folds`);
 - docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
@@ -28,6 +29,7 @@ def setup(app):
         docstrings,
         equations,
         landing,
+        folds,
         ledger,
         numbers,
         pages,
@@ -36,6 +38,7 @@ def setup(app):
 
     for part in (
         directives,
+        folds,
         docstrings,
         numbers,
         equations,

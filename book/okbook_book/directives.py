@@ -19,6 +19,7 @@ TAGS = {
     "exporti": "export",
     "hide_input": "remove-input",
     "hide_output": "remove-output",
+    "show_input": "show-input",
     "demonstration": "demonstration",
 }
 

@@ -19,7 +19,7 @@ SECTION = re.compile(r"^[ \t]*[A-Z][A-Za-z ]+\n[ \t]*-{3,}[ \t]*$", re.M)
 CUT = "[...]"
 
 
-def shorten(literal, column, width=120):
+def shorten(literal, column, width=88):
     """The string literal that begins at `column` without its numpydoc sections; None
     if it has none."""
     section = SECTION.search(literal)

@@ -1,0 +1,199 @@
+"""What a page folds: engineering, and code that only formats what stands below it.
+
+One rule for the whole book (`kind`) looks at the code of a cell. A tag, or a directive,
+about its input goes before the rule: ``hide-input`` folds it, ``show-input`` leaves it
+open. Each run of folded cells, with nothing visible between them, is put behind one
+bar: a ``details`` element, which needs no script. Only HTML folds; other formats show
+everything, and nothing is decided before the notebooks are executed and cached.
+"""
+
+import ast
+import re
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+SHORT = 12  # lines of an idea, or of a test, without its docstring
+LONG = 20  # lines of a demonstration
+TABLES = {"markdown", "markdown_table"}
+FORMATS = TABLES | {"Markdown", "HTML", "SVG", "Image", "display"}
+
+
+def lines(tree, source):
+    "How many lines of code there are, without docstrings, comments and empty lines."
+    dropped = set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            dropped |= set(range(body[0].lineno, body[0].end_lineno + 1))
+    return sum(
+        bool(line.strip()) and not line.lstrip().startswith("#") and n not in dropped
+        for n, line in enumerate(source.splitlines(), 1)
+    )
+
+
+def names(tree):
+    "What a cell defines at its top, or else the constants that it sets."
+    defined = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    return defined or [
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+
+
+def listed(items, most=3):
+    "``a, b and c``; of more than `most`, the first and an ellipsis."
+    if len(items) > most:
+        return ", ".join([*items[:most], "…"])
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def called(tree):
+    "The names of the functions and methods that a cell calls."
+    functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return {getattr(f, "id", getattr(f, "attr", "")) for f in functions}
+
+
+def draws(tree):
+    "Whether a cell draws with matplotlib."
+    return any(isinstance(n, ast.Name) and n.id == "plt" for n in ast.walk(tree))
+
+
+def tests(tree):
+    "Whether a cell asserts."
+    asserts = any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+    return asserts or any(name.startswith("assert_") for name in called(tree))
+
+
+def kind(source, exported=False):
+    """What a cell is to a reader, as its bar will call it, and whether it is folded.
+
+    Imports, figures, tables and sentences are; what is exported is when it is a class
+    or longer than `SHORT` lines, and so is a test; another cell when it is longer than
+    `LONG` lines.
+    """
+    tree = ast.parse(re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M))
+    size, calls = lines(tree, source), called(tree)
+    if all(isinstance(n, ast.Import | ast.ImportFrom) for n in tree.body):
+        return "the imports", True
+    if exported:
+        has_class = any(isinstance(n, ast.ClassDef) for n in tree.body)
+        return listed(names(tree)) or "the code", has_class or size > SHORT
+    if draws(tree):
+        return "the code of the figure", True
+    if FORMATS & calls:
+        return f"the code of the {'table' if TABLES & calls else 'text'}", True
+    if tests(tree):
+        return "the test", size > SHORT
+    return "the code of the example", size > LONG
+
+
+def label(prompt, what):
+    "What a bar is called: by the cell's own prompt, if it says more than `what` does."
+    own = re.sub("^Code ", "the code ", prompt).removeprefix("Show ")
+    return what if own in ("", "the code", "the code of this cell") else own
+
+
+class Fold(nodes.General, nodes.Element):
+    "A bar that opens; its summary is plain text."
+
+
+def visit(self, node):
+    self.body.append(self.starttag(node, "details", CLASS="okb-fold"))
+    self.body.append(f"<summary>{self.encode(node['summary'])}</summary>\n")
+
+
+def depart(self, node):
+    self.body.append("</details>\n")
+
+
+def decide(cell):
+    "Whether a cell with code is folded, and what its bar is called."
+    tags = {name.removeprefix("tag_") for name in cell["classes"]}
+    what, folded = kind(cell[0].astext(), "export" in tags)
+    if folded and "show-input" not in tags:
+        cell.setdefault("hide_mode", "input")
+    own = cell["cell_metadata"].get("mystnb", {}).get("code_prompt_show", "")
+    cell["prompt_show"] = label(own, what)
+
+
+def is_folded(node):
+    return isinstance(node, nodes.container) and bool(node.get("hide_mode"))
+
+
+def summary(labels):
+    labels = list(dict.fromkeys(labels))
+    if len(labels) > 3:
+        return f"{len(labels)} cells: {listed(labels)}"
+    return listed(labels)
+
+
+class FoldCells(SphinxPostTransform):
+    """Put each run of folded cells behind one bar.
+
+    A cell that shows an output ends its run: its code goes behind the bar, the output
+    stays below. It comes before myst-nb's own transform, which finds nothing to hide.
+    """
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        code = [
+            cell
+            for cell in self.document.findall(nodes.container)
+            if cell.get("nb_element") == "cell_code"
+            and cell.children
+            and cell[0].get("nb_element") == "cell_code_source"
+        ]
+        for cell in code:
+            decide(cell)
+        for parent in dict.fromkeys(cell.parent for cell in code):
+            for group in self.groups(parent):
+                self.merge(parent, group)
+
+    @staticmethod
+    def groups(parent):
+        "Runs of folded cells among the children of `parent`."
+        group = []
+        for child in list(parent):
+            if is_folded(child):
+                group.append(child)
+                shows = child["hide_mode"] == "input" and len(child) > 1
+            else:
+                shows = not isinstance(child, nodes.Invisible)
+            if shows and group:
+                yield group
+                group = []
+        if group:
+            yield group
+
+    @staticmethod
+    def merge(parent, group):
+        bar = Fold(summary=summary([cell["prompt_show"] for cell in group]))
+        if any("tag_export" in cell["classes"] for cell in group):
+            bar["classes"].append("exports")
+        parent.insert(parent.index(group[0]), bar)
+        for cell in group:
+            shown = cell.children[1:] if cell["hide_mode"] == "input" else []
+            del cell["hide_mode"]
+            at = parent.index(cell)
+            parent.remove(cell)
+            bar += cell
+            if shown:
+                for output in shown:
+                    cell.remove(output)
+                classes = [c for c in cell["classes"] if c != "tag_export"]
+                parent.insert(at, nodes.container("", *shown, classes=classes))
+
+
+def setup(app):
+    app.add_node(Fold, html=(visit, depart))
+    app.add_post_transform(FoldCells)
