@@ -42,16 +42,21 @@ def _parts(element):
 
 
 def _html(part):
-    "The HTML of a part, without anchors and what is of use on its own page only."
+    """The HTML of a part, without anchors, the looks of a box, and what is of use on
+    its own page only."""
     copy = BeautifulSoup(str(part), "html.parser")
     for unwanted in copy.select(UNWANTED):
         unwanted.decompose()
     for element in copy.select("[id]"):
         if not element.find_parent("svg"):
             del element["id"]
+    for title in copy.select("dt, .admonition-title"):
+        title["class"] = "okb-title"
     root = copy.find()
-    if root.name in ("dt", "dd"):
+    if root.name != "figure":
         root.name = "div"
+    if "admonition" in root.get("class", ()):
+        del root["class"]
     return str(copy)
 
 

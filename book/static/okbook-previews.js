@@ -38,7 +38,7 @@
   const typeset = box => mathjax = ready().then(() => MathJax.typesetPromise([box]));
 
   const place = (box, link) => {
-    const at = link.getClientRects()[0], room = document.documentElement.clientWidth;
+    const at = link.getBoundingClientRect(), room = document.documentElement.clientWidth;
     const above = at.bottom + box.offsetHeight + 14 > innerHeight && at.top > innerHeight - at.bottom;
     box.style.left = `${scrollX + Math.max(8, Math.min(at.left, room - box.offsetWidth - 8))}px`;
     box.style.top = `${scrollY + (above ? at.top - box.offsetHeight - 6 : at.bottom + 6)}px`;
