@@ -7,6 +7,7 @@
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
 - ``{ledger}`` quotes the totals of the ledger (`ledger`);
 - links show what they lead to, offline (`previews`);
+- a style for paper (`pdf`, which also prints the book: ``make pdf``);
 - docstrings in the API pages point to the chapter they were derived in (`api`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
@@ -27,6 +28,7 @@ def setup(app):
         ledger,
         numbers,
         pages,
+        pdf,
         previews,
     )
 
@@ -39,6 +41,7 @@ def setup(app):
         ledger,
         api,
         pages,
+        pdf,
         previews,
     ):
         part.setup(app)
