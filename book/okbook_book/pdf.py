@@ -26,7 +26,9 @@ MARGIN = {"top": "17mm", "bottom": "19mm", "left": "17mm", "right": "17mm"}
 WIDTH = round((210 - 2 * 17) / 25.4 * 96 / SCALE)  # of the text, in pixels
 
 # Formulas are set, images are there, formulas that are too wide have shrunk to the
-# width of the paper, and what is folded for a reader at a screen is open.
+# width of the paper, and what is folded for a reader at a screen is open. Chromium
+# gives a place in the file to what a page links to: anchors get a hidden link. Headings
+# are returned: level, text, anchor.
 READY = """async anchors => {
   await window.MathJax?.startup?.promise;
   for (const image of document.images) image.loading = "eager";
@@ -34,8 +36,14 @@ READY = """async anchors => {
   for (const folded of document.querySelectorAll("article details")) folded.open = true;
   for (const folded of document.querySelectorAll("article .toggle-hidden"))
     folded.classList.remove("toggle-hidden");
-  const links = document.createElement("div");  // so that other pages can point here
-  for (const anchor of anchors) {
+  const headings = [...document.querySelectorAll("article :is(h1, h2, h3)")].map(h => {
+    const copy = h.cloneNode(true);
+    copy.querySelectorAll(".headerlink, svg").forEach(e => e.remove());
+    const text = copy.textContent.trim().replace(/\\s+/g, " ");
+    return [Number(h.tagName[1]), text, h.closest("section[id]")?.id];
+  });
+  const links = document.createElement("div");
+  for (const anchor of [...anchors, ...headings.map(heading => heading[2])]) {
     const link = document.createElement("a");
     link.href = "#" + anchor;
     links.append(link);
@@ -43,6 +51,7 @@ READY = """async anchors => {
   links.hidden = true;
   document.body.append(links);
   for (let n = 0; n < 2; n++) await new Promise(done => requestAnimationFrame(done));
+  return headings;
 }"""
 
 
@@ -116,43 +125,22 @@ def chromium():
 
 
 def open_page(tab, path, anchors=()):
-    "Open a page of the book in a tab, ready to be printed."
+    "Open a page of the book in a tab, ready to be printed; its headings are returned."
     tab.set_viewport_size({"width": WIDTH, "height": 1200})
     tab.emulate_media(media="print", color_scheme="light")
     tab.add_init_script("try { localStorage.setItem('mode', 'light') } catch (e) {}")
     tab.goto(path.as_uri(), wait_until="load", timeout=PATIENCE)
     tab.set_default_timeout(PATIENCE)
-    tab.evaluate(READY, sorted(anchors))
+    return tab.evaluate(READY, sorted(anchors))
 
 
 def print_page(tab, path, anchors=()):
-    "A page of the built book as a PDF, in bytes."
-    open_page(tab, path, anchors)
-    return tab.pdf(
-        **PAPER,
-        margin=MARGIN,
-        scale=SCALE,
-        print_background=True,
-        outline=True,
-        tagged=True,
+    "A page of the built book as a PDF, in bytes, and its headings."
+    headings = open_page(tab, path, anchors)
+    printed = tab.pdf(
+        **PAPER, margin=MARGIN, scale=SCALE, print_background=True, tagged=True
     )
-
-
-def _bookmarks(writer, items, reader, first, parent):
-    "Add the outline of a part below a bookmark."
-    last = parent
-    for item in items:
-        if isinstance(item, list):
-            _bookmarks(writer, item, reader, first, last)
-        else:
-            page = first + reader.get_destination_page_number(item)
-            last = writer.add_outline_item(item.title, page, parent, fit=_fit(item))
-
-
-def _fit(destination):
-    from pypdf.generic import Fit
-
-    return Fit.xyz(left=0, top=destination.top)
+    return printed, headings
 
 
 class Binding:
@@ -165,9 +153,10 @@ class Binding:
         self.first = {}  # number of the first sheet, by page of the book
         self.places = {}  # sheet and height, by page and anchor
 
-    def add(self, path, printed, parent=None):
+    def add(self, path, printed, headings, parent=None):
         "Add a page of the book; its bookmark is returned."
         from pypdf import PdfReader
+        from pypdf.generic import Fit
 
         reader, first = PdfReader(io.BytesIO(printed)), len(self.writer.pages)
         self.first[path] = first
@@ -176,19 +165,14 @@ class Binding:
         for name, place in reader.named_destinations.items():
             number = first + reader.get_destination_page_number(place)
             self.places[path, unquote(name.lstrip("/"))] = number, place.top
-        outline = list(reader.outline)
-        title, *inside = outline if outline else [None]
-        text = title.title if title else path.stem
-        bookmark = self.writer.add_outline_item(text, first, parent)
-        for items in inside:
-            _bookmarks(
-                self.writer,
-                items if isinstance(items, list) else [items],
-                reader,
-                first,
-                bookmark,
-            )
-        return bookmark
+        above = {0: parent}  # the last bookmark of each level
+        for level, text, anchor in headings or [(1, path.stem, None)]:
+            sheet, top = self.places.get((path, anchor), (first, None))
+            fit = Fit.xyz(left=0, top=top) if level > 1 else Fit.fit()
+            up = above[max(k for k in above if k < level)]
+            above = {k: v for k, v in above.items() if k < level}
+            above[level] = self.writer.add_outline_item(text, sheet, up, fit=fit)
+        return above[min(above.keys() - {0})]
 
     def place(self, path, link):
         "Where a link on a page leads: sheet and height, or nothing."
@@ -292,9 +276,9 @@ def bind(leaves, out):
 
         def add(leaf, parent=None):
             tab = browser.new_page()
-            printed = print_page(tab, leaf.path, anchors[leaf.path])
+            printed, headings = print_page(tab, leaf.path, anchors[leaf.path])
             tab.close()
-            bookmark = binding.add(leaf.path, printed, parent)
+            bookmark = binding.add(leaf.path, printed, headings, parent)
             sheets = len(binding.writer.pages) - binding.first[leaf.path]
             print(f"{leaf.path.stem}: {sheets} pages", flush=True)
             for child in leaf.below:
