@@ -5,6 +5,7 @@
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
 #   make ledger    the totals of the ledger in README.md
+#   make pdf       the built book as one PDF, _build/okbook.pdf (needs Chromium)
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,11 +22,11 @@ export PYDEVD_DISABLE_FILE_VALIDATION = 1
 book test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale test check pytest test-data texts elsewhere verify
+.PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify
 .PHONY: lab ledger export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,7s/^# *//p' Makefile
+	@sed -n '3,8s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -49,6 +50,10 @@ book: env
 
 book-if-stale: env
 	@test "$$(cat $(STAMP) 2>/dev/null)" = "$$($(PY) -m okbook_book.fingerprint)" || $(MAKE) --no-print-directory book
+
+# Every page of the built book, printed by one Chromium and bound: some minutes, and the longer the slower the machine.
+pdf: book-if-stale
+	$(PY) -m okbook_book.pdf
 
 # The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
 test: env

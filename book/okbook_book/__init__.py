@@ -11,6 +11,8 @@
 - docstrings in the API point to the equations, and only public bases are shown (`api`);
 - each public object has a page, with links to its cell in the book (`api_pages`);
 - ``{weights-figure}`` draws the figure of the landing page (`landing`);
+- a style for paper (`pdf`, which also prints the book: ``make pdf``);
+- docstrings in the API pages point to the chapter they were derived in (`api`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
 
@@ -33,6 +35,7 @@ def setup(app):
         ledger,
         numbers,
         pages,
+        pdf,
         previews,
     )
 
@@ -48,6 +51,7 @@ def setup(app):
         api,
         api_pages,
         pages,
+        pdf,
         previews,
     ):
         part.setup(app)
