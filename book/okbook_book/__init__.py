@@ -2,6 +2,8 @@
 
 - ``#|`` directives of nbdev become cell tags (`directives`);
 - engineering, and code that only formats, is folded (`folds`);
+- figures have their size, and a form by night (`figures`); numbers do not break, and
+  empty heads of tables are cells (`tables`);
 - docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
@@ -30,6 +32,7 @@ def setup(app):
         directives,
         docstrings,
         equations,
+        figures,
         folds,
         landing,
         ledger,
@@ -37,11 +40,14 @@ def setup(app):
         pages,
         pdf,
         previews,
+        tables,
     )
 
     for part in (
         directives,
+        figures,
         folds,
+        tables,
         docstrings,
         numbers,
         equations,

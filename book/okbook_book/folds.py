@@ -33,19 +33,21 @@ def lines(tree, source):
 
 
 def names(tree):
-    "What a cell defines at its top, or else the constants that it sets."
+    """What a cell defines at its top, or else the constants that it sets; without its
+    private part, if there is another."""
     defined = [
         node.name
         for node in tree.body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     ]
-    return defined or [
+    found = defined or [
         target.id
         for node in tree.body
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
+    return [name for name in found if name[0] != "_"] or found
 
 
 def listed(items, most=3):
@@ -98,7 +100,8 @@ def kind(source, exported=False):
 def label(prompt, what):
     "What a bar is called: by the cell's own prompt, if it says more than `what` does."
     own = re.sub("^Code ", "the code ", prompt).removeprefix("Show ")
-    return what if own in ("", "the code", "the code of this cell") else own
+    own = own.replace("the code of this ", "the code of the ")
+    return what if own in ("", "the code", "the code of the cell") else own
 
 
 class Fold(nodes.General, nodes.Element):
@@ -129,10 +132,13 @@ def is_folded(node):
 
 
 def summary(labels):
+    "What a bar holds; of a long run, how many cells, and what the first ones define."
     labels = list(dict.fromkeys(labels))
-    if len(labels) > 3:
-        return f"{len(labels)} cells: {listed(labels)}"
-    return listed(labels)
+    if len(labels) <= 3:
+        return listed(labels)
+    return (
+        f"{len(labels)} cells: {listed([re.split(', | and ', s)[0] for s in labels])}"
+    )
 
 
 class FoldCells(SphinxPostTransform):

@@ -1,0 +1,189 @@
+"""How the built pages read: ``python -m okbook_book.measure --pages nbs/01_trees``.
+
+Every page is opened in Chromium, on a laptop, on a desk and on a phone. Counted are the
+screens that it is long, the blocks of code that scroll sideways, the bars that follow
+each other with nothing between them, what it weighs with all that it loads, and what
+axe-core finds, by day and by night. tests/test_reader.py holds the goals.
+"""
+
+import argparse
+import functools
+import http.server
+import json
+import shutil
+import threading
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+HTML = Path(__file__).parents[2] / "_build" / "html"
+LAPTOP, DESK, PHONE = (
+    {"width": 1280, "height": 800},
+    {"width": 1440, "height": 900},
+    {"width": 375, "height": 812},
+)
+PATIENCE = 240_000  # ms
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    # nothing leaves the machine
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+# Everything that folds is opened, as its reader would.
+UNFOLD = """() => {
+  document.querySelectorAll("main details").forEach(e => { e.open = true; });
+  document.querySelectorAll(".toggle-hidden").forEach(
+    e => e.classList.remove("toggle-hidden"));
+}"""
+
+# Blocks of code whose lines are longer than they are wide.
+SCROLLING = """() => [...document.querySelectorAll("article pre")].filter(pre => {
+  const box = pre.closest("div.highlight") ?? pre;
+  return [pre, box].some(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1);
+}).map(pre => pre.textContent.trim().slice(0, 60))"""
+
+# Bars, closed, with nothing to see between one and the next.
+BARS = """() => {
+  const bars = [...document.querySelectorAll(
+    "article details:not([open]), article .admonition.toggle-hidden")]
+    .filter(e => e.getBoundingClientRect().height && !e.closest(".sd-card"))
+    .map(e => [e, e.getBoundingClientRect()]);
+  return bars.slice(1).flatMap(([e, box], i) =>
+    box.top - bars[i][1].bottom < 24 && box.top >= bars[i][1].bottom - 1
+      ? [e.innerText.trim().slice(0, 60)] : []);
+}"""
+
+# MathJax's drawings are not looked into: there are ten thousands of them.
+AXE = """() => axe.run({exclude: [["mjx-container"]]}).then(found =>
+  found.violations.flatMap(rule => rule.nodes.map(node => ({
+    rule: rule.id, target: node.target.flat().join(" "), html: node.html.slice(0, 200),
+  }))))"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@contextmanager
+def served(folder):
+    "The address of a folder, served on the loopback interface."
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def pages(folder):
+    "The pages of a built book, without those that only lead to another."
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*.html")
+        if not {"_static", "reports"} & set(path.relative_to(folder).parts)
+        and 'http-equiv="Refresh"' not in path.read_text(encoding="utf8")
+    )
+
+
+@contextmanager
+def view(browser, scheme, size):
+    "A fresh profile of a reader, by day (light) or by night (dark)."
+    context = browser.new_context(
+        viewport=size, color_scheme=scheme, service_workers="block"
+    )
+    context.set_default_timeout(PATIENCE)
+    context.add_init_script(
+        f"try {{ localStorage.setItem('mode', '{scheme}') }} catch (e) {{}}"
+    )
+    yield context
+    context.close()
+
+
+def settle(tab):
+    "Wait until the mathematics of a page is set."
+    if tab.query_selector(".math"):
+        tab.wait_for_function("() => window.MathJax?.startup?.promise")
+        tab.evaluate("() => MathJax.startup.promise.then(() => true)")
+    tab.wait_for_timeout(200)  # scripts that work once all is loaded
+
+
+def axe(tab):
+    "What axe-core finds: rule, selector and beginning of each element."
+    if not tab.evaluate("() => Boolean(window.axe)"):
+        script = resources.files("axe_playwright_python") / "axe.min.js"
+        tab.evaluate(script.read_text(encoding="utf8"))
+    return tab.evaluate(AXE)
+
+
+def layout(tab):
+    """Screens of a page as it opens, its bars in a row, and its blocks of code that
+    scroll when all is unfolded: at 1280 pixels and at 1440."""
+    found = {}
+    tab.set_viewport_size(LAPTOP)
+    height = tab.evaluate("() => document.documentElement.scrollHeight")
+    found["screens"] = round(height / LAPTOP["height"], 1)
+    found["bars"] = tab.evaluate(BARS)
+    tab.evaluate(UNFOLD)
+    found["scrolling"] = tab.evaluate(SCROLLING)
+    tab.set_viewport_size(DESK)
+    found["scrolling"] += tab.evaluate(SCROLLING)
+    return found
+
+
+def measure(contexts, address, page, with_axe=True):
+    "Everything about one page, by a laptop by day and a phone by night."
+    weights, found = [], {"page": page}
+    for name, context in contexts.items():
+        tab = context.new_page()
+        if name == "day":
+            tab.on("response", lambda r: weights.append(r.headers["content-length"]))
+        tab.goto(address + page, wait_until="load")
+        settle(tab)
+        found[name] = axe(tab) if with_axe else []
+        if name == "day":
+            found["weight"] = sum(map(int, weights))
+            found |= layout(tab)
+        tab.close()
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--html", type=Path, default=HTML, help="the built book")
+    parser.add_argument("--pages", nargs="*", help="such as nbs/01_trees; all if none")
+    parser.add_argument("--store", type=Path, help="write all that was found, as JSON")
+    parser.add_argument("--axe", action="store_true", help="run axe-core (slow)")
+    options = parser.parse_args()
+    from playwright.sync_api import sync_playwright
+
+    names = [f"{name}.html" for name in options.pages or ()] or pages(options.html)
+    out = []
+    with sync_playwright() as playwright, served(options.html) as address:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        with view(browser, "light", LAPTOP) as day, view(browser, "dark", PHONE) as far:
+            contexts = {"day": day} | ({"night": far} if options.axe else {})
+            print("screens  scroll  bars  axe day  night    MB  page")
+            for name in names:
+                found = measure(contexts, address, name, options.axe)
+                out.append(found)
+                row = [
+                    len(found.get(k, ())) for k in ("scrolling", "bars", "day", "night")
+                ]
+                print(
+                    "{:7.1f} {:7} {:5} {:8} {:6}".format(found["screens"], *row), end=""
+                )
+                print(f" {found['weight'] / 1e6:5.1f}  {name}", flush=True)
+        browser.close()
+    if options.store:
+        options.store.write_text(json.dumps(out, indent=1), encoding="utf8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+// What is wider than its box scrolls in it: such a box can be reached with the keyboard, has a name, and fades
+// towards the side on which it goes on (page.css).
+(() => {
+  const names = new Map([
+    [".pst-scrollable-table-container", "Table"],
+    ["div.math", "Formula"],
+    ["dl.py > dt", "Signature"],
+    [".cell_output", "Output"],
+  ]);
+  const look = (box, name) => {
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("okb-more", wide && box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    if (wide === box.hasAttribute("tabindex")) return;
+    if (wide) {
+      box.tabIndex = 0;
+      if (!box.hasAttribute("role")) box.setAttribute("role", "group");
+      if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", `${name}, scrolls sideways`);
+    } else ["tabindex", "role", "aria-label"].forEach(attribute => box.removeAttribute(attribute));
+  };
+  addEventListener("DOMContentLoaded", () => names.forEach((name, selector) => {
+    document.querySelectorAll(`.bd-article :is(${selector})`).forEach(box => {
+      const again = () => requestAnimationFrame(() => look(box, name));
+      const sizes = new ResizeObserver(again);
+      [box, ...box.children].forEach(element => sizes.observe(element));
+      box.addEventListener("scroll", again, { passive: true });
+    });
+  }));
+})();
