@@ -10,7 +10,8 @@ from numpydoc import docscrape_sphinx
 
 from .equations import LABEL, equation_index
 
-BARE = re.compile(rf"``({LABEL.pattern})``|(?<!`)({LABEL.pattern})(?![\w`-])")
+_LABEL = LABEL.pattern
+BARE = re.compile(rf"``({_LABEL})``|\(({_LABEL})\)|(?<!`)({_LABEL})(?![\w`-])")
 _SKIP = (
     "set_fit_request",
     "set_predict_request",
@@ -24,10 +25,12 @@ def link_labels(text):
     index = equation_index()
 
     def link(match):
-        label = match[1] or match[2]
+        label = next(filter(None, match.groups()))
         if label not in index or not index[label].pages:
             return match[0]
-        return f":{'eq' if label.startswith('eq-') else 'prf:ref'}:`{label}`"
+        if label.startswith("eq-"):  # its number has parentheses of its own
+            return f":eq:`{label}`"
+        return match[0].replace("``", "").replace(label, f":prf:ref:`{label}`")
 
     return BARE.sub(link, text)
 

@@ -20,12 +20,11 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.nodes import make_refnode
 from sphinx_external_toc.api import Document, FileItem, TocTree
 
 from . import docstrings, equations
 from .api import link_labels
-from .equations import ROOT, chapters, face
+from .equations import ROOT, chapters, face, refer
 
 FOLDER = "nbs/api"
 LABS = "okbook.labs"
@@ -506,19 +505,17 @@ def _page_link(app, fromdoc, doc, anchor):
     if doc not in app.env.titles:
         return nodes.Text(doc)
     title = nodes.Text(app.env.titles[doc].astext())
-    return make_refnode(app.builder, fromdoc, doc, anchor, title)
+    return refer(app, fromdoc, doc, anchor, title)
 
 
 def _place(app, fromdoc, qualname):
     "The way to an object from the API, its cell in the book, and its file."
     way = nodes.paragraph("", "", classes=["api-place"])
-    way += make_refnode(app.builder, fromdoc, "nbs/api", "", nodes.Text("API"))
+    way += refer(app, fromdoc, "nbs/api", "", nodes.Text("API"))
     package = qualname if qualname in packages() else qualname.rpartition(".")[0]
     above = [LABS] if package.startswith(f"{LABS}.") else []
     for name in [*above, *([package] if package != qualname else [])]:
-        link = make_refnode(
-            app.builder, fromdoc, f"{FOLDER}/{name}", "", nodes.Text(name)
-        )
+        link = refer(app, fromdoc, f"{FOLDER}/{name}", "", nodes.Text(name))
         way += [nodes.Text(" › "), link]
     if qualname == LABS:
         return [way]

@@ -11,7 +11,6 @@ import re
 import tokenize
 
 from docutils import nodes
-from sphinx.util.nodes import make_refnode
 
 from . import equations
 
@@ -72,19 +71,14 @@ def links(app, fromdoc, source, rows):
     for module in map(equations.face, equations.exports(fromdoc)):
         for name in defined(source):
             if known := domain.objects.get(f"{module}.{name}"):
+                text = nodes.literal(name, name)
                 out.append(
-                    make_refnode(
-                        app.builder,
-                        fromdoc,
-                        known.docname,
-                        known.node_id,
-                        nodes.literal(name, name),
-                    )
+                    equations.refer(app, fromdoc, known.docname, known.node_id, text)
                 )
         if known := domain.modules.get(module):
             text = nodes.literal(module, module)
             whole.append(
-                make_refnode(app.builder, fromdoc, known.docname, known.node_id, text)
+                equations.refer(app, fromdoc, known.docname, known.node_id, text)
             )
     return out or (whole if rows else [])
 

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.errors import NoUri
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
@@ -202,6 +203,14 @@ def _list(items):
     return out
 
 
+def refer(app, fromdoc, doc, anchor, child):
+    "A link to a page, or its text alone in an edition without that page."
+    try:
+        return make_refnode(app.builder, fromdoc, doc, anchor, child)
+    except NoUri:
+        return child
+
+
 class equation_index_node(nodes.General, nodes.Element):
     "Stands for the table until all pages have been read."
 
@@ -231,27 +240,23 @@ def _page_link(app, fromdoc, doc, label):
         return nodes.Text(title)
     equations = app.env.get_domain("math").equations
     anchor = f"equation-{label}" if label in equations else label
-    return make_refnode(app.builder, fromdoc, doc, anchor, nodes.Text(title))
+    return refer(app, fromdoc, doc, anchor, nodes.Text(title))
 
 
 def _function_link(app, fromdoc, qualname):
     short = qualname.removeprefix("okbook.")
     known = app.env.get_domain("py").objects.get(qualname)
     if known:
-        return make_refnode(
-            app.builder, fromdoc, known.docname, known.node_id, _text(short)
-        )
+        return refer(app, fromdoc, known.docname, known.node_id, _text(short))
     return _text(short)
 
 
 def _test_link(app, fromdoc, text, doc, anchor):
     targets = app.env.get_domain("std").anonlabels
     if anchor in targets:
-        return make_refnode(app.builder, fromdoc, *targets[anchor], nodes.Text(text))
+        return refer(app, fromdoc, *targets[anchor], nodes.Text(text))
     if doc in app.env.titles:
-        return make_refnode(
-            app.builder, fromdoc, doc, "", nodes.Text(f"{text} (hidden)")
-        )
+        return refer(app, fromdoc, doc, "", nodes.Text(f"{text} (hidden)"))
     return _text(text)
 
 
