@@ -370,10 +370,10 @@ def test_each_page_says_what_it_needs_and_how_long_it_takes(page):
 
 @pytest.mark.parametrize(
     "page",
-    """02_rkhs 02_rkhs_1_semi_supervised 02_rkhs_3_beyond 02_rkhs_6_joint
-    03_forest_kernel 03_forest_kernel_1_hyperplanes 03_forest_kernel_2_quality 04_mkl
-    04_mkl_1_solvers 04_mkl_4_semidefinite 05_ensembles 05_ensembles_1_adaboost
-    05_ensembles_2_margins""".split(),
+    """02_rkhs 02_rkhs_2_semi_supervised 02_rkhs_5_beyond 02_rkhs_8_joint
+    03_forest_kernel 03_forest_kernel_1_hyperplanes 03_forest_kernel_2_quality
+    04_mkl_1_duality 04_mkl_2_solvers 04_mkl_5_semidefinite 05_ensembles
+    05_ensembles_1_adaboost 05_ensembles_3_margins""".split(),
 )
 def test_what_a_page_needs_is_linked_to_the_primer(page):
     needs = PAGES[page].split("**What you need")[1].split("\n\n")[0]

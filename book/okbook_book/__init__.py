@@ -14,7 +14,6 @@
 - each public object has a page, with links to its cell in the book (`api_pages`);
 - ``{weights-figure}`` draws the figure of the landing page (`landing`);
 - a style for paper (`pdf`, which also prints the book: ``make pdf``);
-- docstrings in the API pages point to the chapter they were derived in (`api`);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
 
