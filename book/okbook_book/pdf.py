@@ -171,7 +171,9 @@ class Binding:
             fit = Fit.xyz(left=0, top=top) if level > 1 else Fit.fit()
             up = above[max(k for k in above if k < level)]
             above = {k: v for k, v in above.items() if k < level}
-            above[level] = self.writer.add_outline_item(text, sheet, up, fit=fit)
+            above[level] = self.writer.add_outline_item(
+                title=text, page_number=sheet, parent=up, fit=fit
+            )
         return above[min(above.keys() - {0})]
 
     def place(self, path, link):
