@@ -34,7 +34,17 @@ PAGES = sorted(
     if not {"_static", "reports"} & set(p.relative_to(HTML).parts)
     and 'http-equiv="Refresh"' not in p.read_text()
 )
+<<<<<<< HEAD
 PATIENCE = 60_000  # ms; no page takes a quarter of it
+=======
+# The pages of the API are made alike: the largest stand for all, and some of the rest.
+API = sorted(
+    (p for p in PAGES if p.startswith("nbs/api/")),
+    key=lambda page: HTML.joinpath(page).stat().st_size,
+)
+PAGES = [p for p in PAGES if p not in {*API} - {*API[-15:], *API[::25]}]
+PATIENCE = 240_000  # ms; no page takes a quarter of it
+>>>>>>> w-api
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 # What is wider than the page, seen from the page: elements that stick out and do not

@@ -2,6 +2,7 @@
 bases are not shown."""
 
 import re
+from abc import ABC
 from functools import partial
 
 from jinja2 import BytecodeCache
@@ -56,7 +57,7 @@ def public_bases(app, qualname, obj, options, bases):
     bases[:] = [
         base
         for base in dict.fromkeys(found)
-        if base is not object
+        if base not in (object, ABC)
         and not any(base is not one and issubclass(one, base) for one in found)
     ] or [object]
 
