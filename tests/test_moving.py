@@ -1,0 +1,253 @@
+"""The figures that move, one a chapter: at every step of the slider, on a phone and on
+a desk, what is said is what is drawn, and what the package computes of it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from test_browser import (  # noqa: F401
+    HTML,
+    address,
+    browser,
+    views,
+)
+
+from okbook.core import feature_space_variance
+
+FIGURES = {
+    "00_core": "okb-movie-decoding",
+    "01_trees": "okb-movie-splits",
+    "02_rkhs_1_semi_supervised": "okb-movie-spreading",
+    "03_forest_kernel": "okb-movie-forest",
+    "04_mkl_1_solvers": "okb-movie-path",
+}
+
+
+def html_of(page):
+    "The figure of a page."
+    path = HTML / "nbs" / f"{page}.html"
+    if not path.exists():
+        pytest.skip(f"{page} is not built")
+    name = FIGURES[page]
+    return re.search(
+        f'<div class="okb-movie" id="{name}">.*?</script></div>', text(path)
+    )[0]
+
+
+def text(path):
+    return path.read_text(encoding="utf8").replace("\n", " ")
+
+
+def film_of(page):
+    return json.loads(re.search(r"film = (\{.*?\}); +const svg", html_of(page))[1])
+
+
+@pytest.mark.parametrize("page", FIGURES)
+def test_a_figure_is_light_offline_and_has_words(page):
+    figure = html_of(page)
+    assert len(figure) < 100_000
+    assert "http" not in figure and 'role="img" aria-label="' in figure
+    whole = text(HTML / "nbs" / f"{page}.html")
+    caption = re.search(r'id="(fig-[\w-]+)">(?:(?!</figure>).)*' + FIGURES[page], whole)
+    assert caption and whole.count(f'href="#{caption[1]}"') >= 2  # from the prose, too
+
+
+def at_all_steps(tab, name, check):
+    "Walk the slider of each series with the keys, and check each step."
+    slider = tab.locator(f"#{name} input[type=range]")
+    said = tab.locator(f"#{name} output")
+    buttons = tab.locator(f"#{name} input[type=radio]")
+    last = int(slider.get_attribute("max"))
+    for k in range(max(buttons.count(), 1)):
+        way = None
+        if buttons.count():
+            buttons.nth(k).check()
+            way = buttons.nth(k).get_attribute("value")
+        slider.focus()
+        for step in range(last + 1):
+            tab.keyboard.press("ArrowRight" if step else "Home")
+            assert slider.get_attribute("aria-valuetext") in said.inner_text() or step
+            check(way, step, said.inner_text(), slider.get_attribute("aria-valuetext"))
+
+
+@pytest.fixture
+def tabs(views, address, request):  # noqa: F811
+    if not (HTML / "nbs" / f"{request.param}.html").exists():
+        pytest.skip(f"{request.param} is not built")
+    opened = [context.new_page() for context in views]
+    for tab in opened:
+        tab.wrong = []
+        tab.on("pageerror", lambda error, tab=tab: tab.wrong.append(str(error)))
+        tab.goto(address + f"nbs/{request.param}.html", wait_until="load")
+    yield opened
+    for tab in opened:
+        assert not tab.wrong
+        tab.close()
+
+
+def attributes(tab, selector, *names):
+    script = "(all, names) => all.map(e => names.map(name => e.getAttribute(name)))"
+    return tab.eval_on_selector_all(selector, script, list(names))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["00_core"], indirect=True)
+def test_a_point_and_its_pre_image(tabs):
+    "The ring of a word is as large as its weight, and the star is at the word."
+    for tab in tabs:
+        words = tab.eval_on_selector_all(
+            "#okb-movie-decoding > svg > circle[r='3']",
+            "all => all.map(e => [+e.getAttribute('cx'), +e.getAttribute('cy'), "
+            "e.nextElementSibling.textContent])",
+        )
+        assert len(words) == 12
+
+        def check(way, step, said, at):
+            found = re.search(r"is (\w+), at the squared distance", said)[1]
+            (star,), (cross,) = (
+                attributes(tab, f"#okb-movie-decoding > svg > .{kind}", "transform")
+                for kind in ("star", "cross")
+            )
+            x, y = map(float, re.findall(r"-?[\d.]+", star[0]))
+            nearest = min(words, key=lambda word: abs(word[0] - x) + abs(word[1] - y))
+            assert nearest[2] == found
+            rings = attributes(
+                tab, "#okb-movie-decoding > svg > .ring", "r", "cx", "cy"
+            )
+            r, *place = np.array(rings, dtype=float).T
+            weights = np.where(r > 0, ((r - 5) / 13) ** 2, 0.0)
+            stated = [float(w) for w in re.findall(r"\d\.\d\d(?= [a-z])", at)]
+            np.testing.assert_allclose(weights[r > 0], stated, atol=0.011)
+            drawn = list(map(float, re.findall(r"-?[\d.]+", cross[0])))
+            np.testing.assert_allclose(drawn, np.array(place) @ weights, atol=0.6)
+
+        at_all_steps(tab, "okb-movie-decoding", check)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["01_trees"], indirect=True)
+def test_a_tree_splits_a_gram_matrix(tabs):
+    "The variance that is said is that within the squares drawn."
+    film = film_of("01_trees")["states"]
+    packed = json.loads(re.search(r"packed = (\{.*?\})\[way\]", html_of("01_trees"))[1])
+    grams = {}
+    for way, signs in packed.items():
+        K = np.eye(100)
+        K[np.triu_indices(100, 1)] = [(ord(sign) - 48) / 60 for sign in signs]
+        grams[way] = np.maximum(K, K.T)
+    for tab in tabs:
+        pictures = {}
+
+        def check(way, step, said, at):
+            state, K = film[way][step], grams[way]
+            (path,) = attributes(tab, "#okb-movie-splits > svg > path", "d")
+            squares = re.findall(r"M(\d+) \d+h(\d+)", path[0])
+            blocks = [
+                np.array(state["order"])[int(a) // 3 : (int(a) + int(b)) // 3]
+                for a, b in squares
+            ]
+            assert sum(map(len, blocks)) == 100
+            within = [len(b) * feature_space_variance(K[np.ix_(b, b)]) for b in blocks]
+            assert f"{len(blocks)} lea" in said and way in said
+            shown = float(re.search(r"leaves is ([\d.]+),", said)[1])
+            assert abs(shown - sum(within) / 100) < 0.006  # entries are sixtieths
+            (image,) = attributes(tab, "#okb-movie-splits image", "href")
+            pictures[way, step] = image[0]
+
+        at_all_steps(tab, "okb-movie-splits", check)
+        assert len(set(pictures.values())) == len(pictures) == 14
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["02_rkhs_1_semi_supervised"], indirect=True)
+def test_labels_spread(tabs):
+    for tab in tabs:
+        right, near = [], []
+
+        def check(way, step, said, at):
+            dots = attributes(
+                tab, "#okb-movie-spreading > svg > rect", "class", "fill-opacity"
+            )
+            assert len(dots) == 600
+            if way == "predicted arms":
+                first = sum(kind == "one" for kind, _ in dots)
+                assert f"{first} of all 600" in said
+                right.append(int(re.search(r"(\d+) of the 590", said)[1]))
+            else:
+                strong = sum(float(shade) >= 0.1 for _, shade in dots) - 1
+                near.append(int(re.search(r"(\d+) other points", said)[1]))
+                assert abs(near[-1] - strong) <= 12  # shades are whole hundredths
+
+        at_all_steps(tab, "okb-movie-spreading", check)
+        assert right[0] < 450 < 580 < max(right) and right[-1] < max(right)
+        assert near == sorted(near) and near[-1] == 599
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["03_forest_kernel"], indirect=True)
+def test_a_forest_grows(tabs):
+    for tab in tabs:
+        aligned = []
+
+        def check(way, step, said, at):
+            points = attributes(tab, "#okb-movie-forest > svg > .point", "fill-opacity")
+            shares = [float(share) for (share,) in points]
+            some = sum(share > 0 for share in shares)
+            assert f"{some} of 149 points" in said
+            assert f"in {len(set(shares))} different shades" in said
+            trees = int(at.split()[0])
+            counts = np.array(shares) * trees
+            np.testing.assert_allclose(counts, counts.round(), atol=0.11)
+            ((x, y),) = attributes(tab, "#okb-movie-forest .now", "cx", "cy")
+            drawn = 0.25 + 0.2 * (350 - float(y)) / 100
+            aligned.append(float(re.search(r"labels is ([\d.]+),", said)[1]))
+            assert abs(drawn - aligned[-1]) < 0.001
+            ((curve,),) = attributes(tab, "#okb-movie-forest > svg > .curve", "d")
+            at_curve = re.findall(r"[\d.]+", curve)[2 * trees - 2 : 2 * trees]
+            np.testing.assert_allclose(
+                [float(x), float(y)], np.array(at_curve, dtype=float), atol=0.4
+            )
+
+        at_all_steps(tab, "okb-movie-forest", check)
+        assert aligned[-1] > aligned[0] + 0.05
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["04_mkl_1_solvers"], indirect=True)
+def test_weights_along_the_path(tabs):
+    for tab in tabs:
+        kernels = {}
+
+        def check(way, step, said, at):
+            bars = attributes(tab, "#okb-movie-path > svg > rect", "height")
+            weights = (np.array(bars, dtype=float).ravel() / 100) ** 2
+            found = int(re.search(r"(\d+) of 30 weights", said)[1])
+            assert len(weights) == 30 and found == np.count_nonzero(weights)
+            largest = [float(w) for w in re.findall(r"[a-z] (\d+\.\d\d)\b", said)]
+            expected = np.sort(weights)[::-1][: len(largest)]
+            np.testing.assert_allclose(largest, expected, atol=0.01)
+            assert len(largest) == min(found, 3)
+            assert float(re.search(r"gap is ([\d.e-]+) %", said)[1]) <= 0.1
+            kernels.setdefault(way, []).append(found)
+
+        at_all_steps(tab, "okb-movie-path", check)
+        linear, quadratic = kernels.values()
+        assert linear[0] == 0 and linear == sorted(linear)
+        assert quadratic == sorted(quadratic, reverse=True)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", FIGURES, indirect=True)
+def test_a_figure_fits_a_phone(tabs, request):
+    "At 375 pixels, with text of at least 11 pixels, and nothing sticks out."
+    name = FIGURES[request.node.callspec.params["tabs"]]
+    phone = tabs[0]
+    phone.set_viewport_size({"width": 375, "height": 812})
+    box = phone.locator(f"#{name} > svg").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 375
+    sizes = phone.eval_on_selector_all(
+        f"#{name} > svg text",
+        "all => all.map(e => e.getBoundingClientRect().height)",
+    )
+    assert all(size >= 12.5 for size in sizes)  # a line is taller than its letters
