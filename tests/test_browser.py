@@ -4,17 +4,12 @@ Needs Chromium. Where there is none, the test is skipped, or fails when
 OKBOOK_REQUIRE_BROWSER is set.
 """
 
-import contextlib
-import functools
-import http.server
 import os
 import re
-import shutil
-import threading
-from pathlib import Path
 
 import pytest
 
+<<<<<<< HEAD
 HTML = Path(__file__).parents[1] / "_build" / "html"
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
@@ -45,6 +40,11 @@ API = sorted(
 PAGES = [p for p in PAGES if p not in {*API} - {*API[-15:], *API[::25]}]
 PATIENCE = 240_000  # ms; no page takes a quarter of it
 >>>>>>> w-api
+=======
+from okbook_book.measure import CHROMIUM, FLAGS, HTML, pages, served, settle, view
+
+PAGES = pages(HTML)
+>>>>>>> w-page
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 # What is wider than the page, seen from the page: elements that stick out and do not
@@ -96,19 +96,11 @@ RAW_TEX = """() => {
 }"""
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture(scope="module")
 def address():
     "The built book, served on the loopback interface."
-    handler = functools.partial(Quiet, directory=str(HTML))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with served(HTML) as place:
+        yield place
 
 
 @pytest.fixture(scope="module")
@@ -138,19 +130,6 @@ def views(browser):
         yield phone, desk
 
 
-@contextlib.contextmanager
-def view(browser, scheme, size):
-    context = browser.new_context(
-        viewport=size, color_scheme=scheme, service_workers="block"
-    )
-    context.set_default_timeout(PATIENCE)
-    context.add_init_script(
-        f"try {{ localStorage.setItem('mode', '{scheme}') }} catch (e) {{}}"
-    )
-    yield context
-    context.close()
-
-
 def visit(context, address, page):
     "Open `page` and return what is wrong with it, as a list."
     wrong, tab = [], context.new_page()
@@ -173,10 +152,7 @@ def visit(context, address, page):
         lambda r: r.status >= 400 and wrong.append(f"{r.status} for {r.url}"),
     )
     tab.goto(address + page, wait_until="load")
-    if tab.query_selector(".math"):
-        tab.wait_for_function("() => window.MathJax?.startup?.promise")
-        tab.evaluate("() => MathJax.startup.promise.then(() => true)")
-    tab.wait_for_timeout(200)  # scripts that ask for more once all is loaded
+    settle(tab)
     width = tab.viewport_size["width"]
     wrong += [f"raw TeX: {text}" for text in tab.evaluate(RAW_TEX)]
     for theme in ("dark", "light"):
@@ -358,15 +334,8 @@ def test_a_bad_page_is_noticed(browser, tmp_path):
         "<script>window.MathJax={startup:{promise:Promise.resolve()}}; "
         "nothing.at.all</script></article></main>"
     )
-    with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path))
-    ) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with view(browser, "light", PHONE) as context:
-            wrong = visit(
-                context, f"http://127.0.0.1:{server.server_port}/", "bad.html"
-            )
-        server.shutdown()
+    with served(tmp_path) as place, view(browser, "light", PHONE) as context:
+        wrong = visit(context, place, "bad.html")
     text = "\n".join(wrong)
     for fault in (
         "asks for https://example.org",

@@ -134,11 +134,11 @@ def is_folded(node):
 def summary(labels):
     "What a bar holds; of a long run, how many cells, and what the first ones define."
     labels = list(dict.fromkeys(labels))
-    if len(labels) <= 3:
-        return listed(labels)
-    return (
-        f"{len(labels)} cells: {listed([re.split(', | and ', s)[0] for s in labels])}"
-    )
+    if len(labels) == 1:
+        return labels[0]
+    parts = [part for label in labels for part in re.split(", | and ", label)]
+    count = f"{len(labels)} cells: " if len(labels) > 3 else ""
+    return count + listed([part for part in parts if part != "…"])
 
 
 class FoldCells(SphinxPostTransform):

@@ -10,12 +10,13 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 DEVIATION = re.compile(r"(?<=[\d.)%]) *± *(?=[\d.])")
+DAGGER = re.compile(r"(?<=\d) (?=†)")
 VERBATIM = nodes.literal | nodes.literal_block | nodes.math | nodes.math_block
 
 
 def unbroken(text):
-    "A text in which no line ends between a number and its deviation."
-    return DEVIATION.sub("\u00a0±\u00a0", text)
+    "A text in which no line ends between a number and its deviation or its dagger."
+    return DAGGER.sub("\u00a0", DEVIATION.sub("\u00a0±\u00a0", text))
 
 
 class Blank(nodes.entry):
@@ -37,8 +38,9 @@ class Tables(SphinxPostTransform):
 
     def run(self, **kwargs):
         for text in list(self.document.findall(nodes.Text)):
-            if "±" in text and not isinstance(text.parent, VERBATIM):
-                text.parent.replace(text, nodes.Text(unbroken(text)))
+            kept = unbroken(text)
+            if kept != text and not isinstance(text.parent, VERBATIM):
+                text.parent.replace(text, nodes.Text(kept))
         for head in self.document.findall(nodes.thead):
             for entry in list(head.findall(nodes.entry)):
                 if not entry.astext().strip() and not list(entry.findall(nodes.image)):

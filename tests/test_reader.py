@@ -1,0 +1,75 @@
+"""The built book before a reader: how long its pages are, whether code fits, whether
+bars follow each other, and what axe-core finds, on every page.
+
+The marks and conditions are those of tests/test_browser.py. What is allowed is declared
+here: pages that are longer than the goal, and what is the theme's own.
+"""
+
+import re
+
+import pytest
+from test_browser import PAGES, address, browser  # noqa: F401
+
+from okbook_book import measure
+
+SCREENS = 27
+LONGER = {
+    "nbs/api.html": "lists every object",
+    "genindex.html": "lists every object",
+    "nbs/equations.html": "lists every equation",
+    "nbs/glossary.html": "lists every term",
+}
+
+# By rule and selector; the cause is in sphinx-book-theme 1.2 or what it loads.
+THEME = {
+    "region": r"sidebar-primary-item|skip-link|search",  # the logo is in no landmark
+    "summary-name": r"toctree|has-children",  # arrows of the sidebar have no name
+    "landmark-unique": r"nav|aside|sidebar",  # two unnamed sidebars
+    "landmark-complementary-is-top-level": r"sidebar",  # an aside inside of main
+    "aria-allowed-role": r"dialog|sidebar|search",
+    "page-has-heading-one": r"html",  # search and index pages
+}
+
+
+def ours(found):
+    return [
+        f"{v['rule']}: {v['target']}: {v['html'][:80]}"
+        for v in found
+        if not re.search(THEME.get(v["rule"], "$^"), v["target"])
+    ]
+
+
+@pytest.fixture(scope="module")
+def contexts(browser):  # noqa: F811
+    "A laptop by day, and a phone by night."
+    with (
+        measure.view(browser, "light", measure.LAPTOP) as day,
+        measure.view(browser, "dark", measure.PHONE) as night,
+    ):
+        yield {"day": day, "night": night}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", PAGES)
+def test_page_before_a_reader(contexts, address, page):  # noqa: F811
+    found = measure.measure(contexts, address, page)
+    assert not found["scrolling"], "code that scrolls"
+    assert not found["bars"], "bars in a row"
+    assert found["screens"] <= SCREENS or page in LONGER
+    assert not ours(found["day"]) and not ours(found["night"])
+
+
+BAD = """<html lang="en"><head><title>Bad</title></head><body><main><article>
+<h1>Bad</h1><pre style="width:200px;overflow:auto">{code}</pre>
+<details><summary>one</summary>x</details><details><summary>two</summary>x</details>
+<p style="color:#aaa">pale</p><div style="height:40000px"></div></article></main>"""
+
+
+@pytest.mark.browser
+def test_a_bad_page_is_noticed(contexts, tmp_path):
+    (tmp_path / "bad.html").write_text(BAD.format(code=200 * "x"))
+    with measure.served(tmp_path) as place:
+        found = measure.measure(contexts, place, "bad.html")
+    assert found["scrolling"] and found["bars"] == ["two"] and found["screens"] > 50
+    assert "color-contrast" in {v["rule"] for v in found["day"]}
+    assert any(v.startswith("color-contrast: p") for v in ours(found["day"]))
