@@ -9,42 +9,15 @@ import re
 
 import pytest
 
-<<<<<<< HEAD
-HTML = Path(__file__).parents[1] / "_build" / "html"
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-    None,
-)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    # nothing leaves the machine
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-]
-PAGES = sorted(
-    p.relative_to(HTML).as_posix()
-    for p in HTML.rglob("*.html")
-    if not {"_static", "reports"} & set(p.relative_to(HTML).parts)
-    and 'http-equiv="Refresh"' not in p.read_text()
-)
-<<<<<<< HEAD
-PATIENCE = 60_000  # ms; no page takes a quarter of it
-=======
+from okbook_book.measure import CHROMIUM, FLAGS, HTML, pages, served, settle, view
+
+PAGES = pages(HTML)
 # The pages of the API are made alike: the largest stand for all, and some of the rest.
 API = sorted(
     (p for p in PAGES if p.startswith("nbs/api/")),
     key=lambda page: HTML.joinpath(page).stat().st_size,
 )
 PAGES = [p for p in PAGES if p not in {*API} - {*API[-15:], *API[::25]}]
-PATIENCE = 240_000  # ms; no page takes a quarter of it
->>>>>>> w-api
-=======
-from okbook_book.measure import CHROMIUM, FLAGS, HTML, pages, served, settle, view
-
-PAGES = pages(HTML)
->>>>>>> w-page
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 # What is wider than the page, seen from the page: elements that stick out and do not
