@@ -10,9 +10,10 @@ from urllib.parse import unquote, urldefrag, urljoin
 import pytest
 import test_browser
 from bs4 import BeautifulSoup
-from test_browser import DESK, HTML, PAGES, PATIENCE, PHONE
+from test_browser import DESK, HTML, PAGES, PHONE
 
 from okbook_book import previews
+from okbook_book.measure import PATIENCE
 
 address, browser = test_browser.address, test_browser.browser
 BUILT = pytest.mark.skipif(not PAGES, reason="the book is not built")
