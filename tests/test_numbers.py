@@ -86,13 +86,15 @@ $$
 a = b
 $$ (eq-{key}-z)
 
-## References
+(sec-{key})=
+## About {key}
 
 """
 ROLES = """\
 {{eq}}`eq-{key}-a`, {{eq}}`eq-{key}-z`, {{eq}}`eq-ok3-{count}`, {{prf:ref}}`thm-{key}`,
 {{prf:ref}}`lem-{key}`, {{ref}}`ex-{key}`, {{numref}}`fig-{key}`, {{numref}}`tab-{key}`,
-{{ref}}`{key}`, {{doc}}`{key}`, {{ref}}`typed <{key}>`.
+{{ref}}`{key}`, {{doc}}`{key}`, {{ref}}`typed <{key}>`,
+{{ref}}`sec-{key}`.
 """
 
 
@@ -197,6 +199,7 @@ def test_numbers_by_chapter(tiny):
         "Lab 31",
         "Appendix B.1",
         "typed",
+        "About 31_try_1_again in Lab 31.1",
     } <= set(shown)
 
 
@@ -204,7 +207,7 @@ def test_an_earlier_page_moves_the_numbers_of_later_ones(tiny):
     build(tiny)
     path = tiny / "nbs" / "03_second.md"
     text = path.read_text()
-    more = BODY.split("# A page: {key}\n")[1].split("## References")[0]
+    more = BODY.split("# A page: {key}\n")[1].split("(sec-")[0]
     more = more.format(key="new", count="new")
     path.write_text(text.replace("03_second\n", f"03_second\n{more}", 1))
     try:

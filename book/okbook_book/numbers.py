@@ -5,8 +5,8 @@ them.
   ``03_forest_kernel_1_hyperplanes`` Section 3.1, ``11_image_completion`` Lab 11; the
   appendices, whose names begin with 9, have letters in the order of the table of
   contents. The number stands in the page's title, and so wherever the title is shown.
-  ``{ref}`` to a page shows 'Chapter 3', and ``{doc}`` 'Chapter 3, Kernels from random
-  forests'.
+  ``{ref}`` to a page shows 'Chapter 3', to a section of another page 'The estimator in
+  Chapter 3', and ``{doc}`` 'Chapter 3, Kernels from random forests'.
 - What stands on the pages is counted by chapter, lab or appendix, over all its pages:
   the seventh equation of chapter 3 is '(3.7)', whether it stands on page 3 or 3.1.
 - Equations of a source wear the source's own number: ``eq-ok3-11`` shows '(OK3 eq. 11)'
@@ -97,6 +97,10 @@ def page_name(env, docname, title=None):
     return f"{number.name}, {text.removeprefix(number.heading).lstrip()}"
 
 
+def is_heading(env, docname, text):
+    return any(r.astext() == text for r in env.tocs[docname].findall(nodes.reference))
+
+
 class NumberInTitle(SphinxTransform):
     "Begin the title of a page with its number."
 
@@ -127,6 +131,16 @@ class NumberedStandardDomain(StandardDomain):
             if typ == "ref" and number and text == page_name(env, doc):
                 return self.build_reference_node(
                     fromdoc, builder, doc, anchor, number.name, typ, reftitle=text
+                )
+            if (
+                typ == "ref"
+                and number
+                and doc != fromdoc
+                and is_heading(env, doc, text)
+            ):
+                text = f"{text} in {number.name}"
+                return self.build_reference_node(
+                    fromdoc, builder, doc, anchor, text, typ
                 )
             doc = docname_join(node.get("refdoc", fromdoc), target)
             if typ == "doc" and env.page_numbers.get(doc):
