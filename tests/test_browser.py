@@ -34,7 +34,7 @@ PAGES = sorted(
     if not {"_static", "reports"} & set(p.relative_to(HTML).parts)
     and 'http-equiv="Refresh"' not in p.read_text()
 )
-PATIENCE = 60_000  # ms; no page takes a quarter of it
+PATIENCE = 240_000  # ms; no page takes a quarter of it
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 # What is wider than the page, seen from the page: elements that stick out and do not
