@@ -17,25 +17,7 @@ API = sorted(
     (p for p in PAGES if p.startswith("nbs/api/")),
     key=lambda page: HTML.joinpath(page).stat().st_size,
 )
-<<<<<<< HEAD
 PAGES = [p for p in PAGES if p not in {*API} - {*API[-15:], *API[::25]}]
-=======
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    # nothing leaves the machine
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-]
-PAGES = sorted(
-    p.relative_to(HTML).as_posix()
-    for p in HTML.rglob("*.html")
-    if not {"_static", "reports"} & set(p.relative_to(HTML).parts)
-    and 'http-equiv="Refresh"' not in p.read_text()
-)
-PATIENCE = 240_000  # ms; no page takes a quarter of it
->>>>>>> w-previews
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 # What is wider than the page, seen from the page: elements that stick out and do not
