@@ -226,6 +226,7 @@ def check_card(tab, words):
     assert found["images"]
     room = tab.viewport_size["width"]
     assert found["box"]["left"] >= 0 and found["box"]["right"] <= room
+    assert found["box"]["top"] >= 0
     ink, back, page = (luminance(found[k]) for k in ("ink", "back", "page"))
     assert (ink > 0.6 and back < 0.3) if tab.dark else (ink < 0.3 and back > 0.9)
     assert (page < 0.3) == tab.dark

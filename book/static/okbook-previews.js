@@ -39,9 +39,10 @@
 
   const place = (box, link) => {
     const at = link.getBoundingClientRect(), room = document.documentElement.clientWidth;
-    const above = at.bottom + box.offsetHeight + 14 > innerHeight && at.top > innerHeight - at.bottom;
+    const below = innerHeight - at.bottom - 14, above = at.top - 14, up = box.offsetHeight > below && above > below;
+    box.style.maxHeight = `min(60vh, ${up ? above : below}px)`;
     box.style.left = `${scrollX + Math.max(8, Math.min(at.left, room - box.offsetWidth - 8))}px`;
-    box.style.top = `${scrollY + (above ? at.top - box.offsetHeight - 6 : at.bottom + 6)}px`;
+    box.style.top = `${scrollY + (up ? at.top - box.offsetHeight - 6 : at.bottom + 6)}px`;
   };
 
   const close = () => {
