@@ -512,13 +512,13 @@ def _place(app, fromdoc, qualname):
     "The way to an object from the API, its cell in the book, and its file."
     way = nodes.paragraph("", "", classes=["api-place"])
     way += refer(app, fromdoc, "nbs/api", "", nodes.Text("API"))
+    if qualname == LABS:
+        return [way]
     package = qualname if qualname in packages() else qualname.rpartition(".")[0]
     above = [LABS] if package.startswith(f"{LABS}.") else []
     for name in [*above, *([package] if package != qualname else [])]:
         link = refer(app, fromdoc, f"{FOLDER}/{name}", "", nodes.Text(name))
         way += [nodes.Text(" › "), link]
-    if qualname == LABS:
-        return [way]
     if package == qualname:
         doc = chapters()[packages()[package][0].module][0]
         if not above:
