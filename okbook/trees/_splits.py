@@ -102,15 +102,17 @@ class Factor(NamedTuple):
     `w_i phi(y_i)`, over two sets."""
 
     total: np.ndarray  # (4 b,) over the node
-    part: np.ndarray  # (4 b,) over one side of a split
+    part: np.ndarray  # (2, 4 b) over one side of a split, and of the best one so far
 
 
 class Order(NamedTuple):
-    "The inputs sorted, once for all trees."
+    """The inputs sorted, once for all trees; of each feature, the most frequent value
+    and the examples that have another one."""
 
     place: np.ndarray  # (p, n) place of each example in the order of a feature
-    example: np.ndarray  # (p, n) example at each place
-    common: np.ndarray  # (p, 2) first and last + 1 place of the most frequent value
+    usual: np.ndarray  # (p,) the most frequent value
+    rare: np.ndarray  # the examples with another one, in order, feature by feature
+    bounds: np.ndarray  # (p, 3) where those below it begin, those above it, their end
 
 
 class Rows(NamedTuple):
@@ -124,7 +126,7 @@ class Examples(NamedTuple):
     "What the search reads of every example, or of those of a node, numbered anew."
 
     X: np.ndarray  # (p, n) inputs, a row for each feature
-    order: Order | None  # `example` and `common` are those of all examples
+    order: Order | None  # of a copied node the places only
     phi: np.ndarray | None  # (n, 4 b) weighted factor
     weight: np.ndarray  # (n,) w_i
     trace: np.ndarray  # (n,) w_i k(y_i, y_i)
@@ -295,6 +297,17 @@ def _sort_places(places, at, first, n, low, high, words, summary):
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #5e1f0a02
 @jit_inline
+def _list_rare(rare, begin, end, where, first, n, listed, e):
+    """List those of some examples that are in the node; where the list ends. Without a
+    branch: each is written, and overwritten if it is elsewhere."""
+    for t in range(begin, end):
+        i = rare[t]
+        listed[e] = i
+        e += np.uintp(np.uintp(where[i]) - first < n)
+    return e
+
+
+@jit_inline
 def _list_examples(examples, f, samples, node, work, base):
     """List the examples of a node in the order of feature `f`, and their values; how
     many entries, and how many of them stand before the most frequent value, whose
@@ -306,27 +319,22 @@ def _list_examples(examples, f, samples, node, work, base):
         work.values,
     )
     first, n = np.uintp(node.start), np.uintp(node.stop - node.start)
-    begin, end = np.uintp(order.common[f, 0]), np.uintp(order.common[f, 1])
-    n_all, e, one = np.uintp(order.example.shape[1]), np.uintp(base), np.uintp(1)
-    X, place, at = examples.X, order.place, work.right
-    if begin + (n_all - end) < n:
-        for t in range(begin):
-            i = order.example[f, t]
-            listed[e], values[e] = i, X[f, i]
-            e += np.uintp(np.uintp(where[i]) - first < n)
-        below = e - np.uintp(base)
-        values[e] = X[f, order.example[f, begin]]
-        e += one
-        for t in range(end, n_all):
-            i = order.example[f, t]
-            listed[e], values[e] = i, X[f, i]
-            e += np.uintp(np.uintp(where[i]) - first < n)
-        entries = e - np.uintp(base)
+    begin, middle, end = order.bounds[f, 0], order.bounds[f, 1], order.bounds[f, 2]
+    b, one = np.uintp(base), np.uintp(1)
+    X, place, at, e = examples.X, order.place, work.right, b
+    if end - begin < n:
+        usual = _list_rare(order.rare, begin, middle, where, first, n, listed, e)
+        e = _list_rare(order.rare, middle, end, where, first, n, listed, usual + one)
+        entries, below = e - b, usual - b
+        if entries == one:  # all have the most frequent value
+            return 0, 0
+        for t in range(b, e):
+            values[t] = order.usual[f] if t == usual else X[f, listed[t]]
         if entries > n:  # none has the most frequent value
-            for t in range(np.uintp(base) + below, e - one):
+            for t in range(usual, e - one):
                 listed[t], values[t] = listed[t + one], values[t + one]
             entries, below = n, n
-        if values[np.uintp(base) + entries - one] <= values[base] + FEATURE_THRESHOLD:
+        if values[b + entries - one] <= values[b] + FEATURE_THRESHOLD:
             return 0, 0
         return np.int64(entries), np.int64(below)
     if n <= SHORT_LIST:  # sorted by insertion
@@ -379,32 +387,56 @@ def _row_sums_factor(phi, total, samples, start, stop):
         phi[i, 1] = r
 
 
+@jit_inline
+def _add_four(phi, i, c, p, q, r, s):
+    "The running sums of four columns, one example later."
+    d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
+    return p + phi[i, c], q + phi[i, d], r + phi[i, e], s + phi[i, f]
+
+
+@jit_inline
+def _square(p, q, r, s):
+    "The squared norm of four numbers."
+    return (p * p + q * q) + (r * r + s * s)
+
+
+@jit_inline
+def _add_square(moved, t, c, p, q, r, s):
+    """The squared norm of the columns up to four new ones. The first two of all are the
+    weight and the row sum, and are kept."""
+    if c > 0:
+        return moved[0, t] + _square(p, q, r, s)
+    moved[1, t], moved[2, t] = q, p
+    return r * r + s * s
+
+
 @jit
 def _move_factor(phi, listed, first, step, count, moved):
     """Sums A, R and w over the examples that have moved, one after the other: of the
-    sum g of their rows, `|g|^2` and two entries."""
-    first, step = np.uintp(first), np.uintp(step)
-    one, two, three = np.uintp(1), np.uintp(2), np.uintp(3)
-    for c in range(np.uintp(0), np.uintp(phi.shape[1]), np.uintp(4)):
+    sum g of their rows, `|g|^2` and two entries. Twelve columns in a pass, the rest by
+    fours."""
+    first, step, end = np.uintp(first), np.uintp(step), np.uintp(phi.shape[1])
+    zero, four, eight, twelve = np.uintp(0), np.uintp(4), np.uintp(8), np.uintp(12)
+    rest = end - end % twelve
+    for c in range(zero, rest, twelve):
         p, q, r, s, t = 0.0, 0.0, 0.0, 0.0, first
-        if c == 0:
-            for _ in range(count):
-                i = listed[t]
-                p += phi[i, 0]
-                q += phi[i, 1]
-                r += phi[i, 2]
-                s += phi[i, 3]
-                moved[0, t], moved[1, t], moved[2, t] = r * r + s * s, q, p
-                t += step
-        else:
-            for _ in range(count):
-                i = listed[t]
-                p += phi[i, c]
-                q += phi[i, c + one]
-                r += phi[i, c + two]
-                s += phi[i, c + three]
-                moved[0, t] += (p * p + q * q) + (r * r + s * s)
-                t += step
+        a, b, d, e = 0.0, 0.0, 0.0, 0.0
+        k, l, m, n = 0.0, 0.0, 0.0, 0.0
+        for _ in range(count):
+            i = listed[t]
+            p, q, r, s = _add_four(phi, i, c, p, q, r, s)
+            a, b, d, e = _add_four(phi, i, c + four, a, b, d, e)
+            k, l, m, n = _add_four(phi, i, c + eight, k, l, m, n)
+            A = _add_square(moved, t, c, p, q, r, s)
+            A = (A + _square(a, b, d, e)) + _square(k, l, m, n)
+            moved[0, t] = A
+            t += step
+    for c in range(rest, end, four):
+        p, q, r, s, t = 0.0, 0.0, 0.0, 0.0, first
+        for _ in range(count):
+            p, q, r, s = _add_four(phi, listed[t], c, p, q, r, s)
+            moved[0, t] = _add_square(moved, t, c, p, q, r, s)
+            t += step
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #3525e656
 @jit_any_order
@@ -677,8 +709,9 @@ def _best_random_split(examples, rows, factor, block, samples, node, work, rules
                 )
             if factor is not None:
                 if not in_gram:
+                    part = factor.part[free // 2]
                     A, R, w = _side_sums_factor(
-                        examples.phi, factor.total, factor.part, side, zero, m
+                        examples.phi, factor.total, part, side, zero, m
                     )
             gain = _gain(A, R, w, node.weight, node.total)
             if gain > _gain_to_beat(best, node.rounding):
@@ -707,15 +740,10 @@ def _child_row_sums(block, rows, samples, node, mid, index, u):
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #738d0b79
 @jit_inline
-def _child_factor_sums(phi, factor, sums, samples, node, mid, size):
-    """The same for the sums of the factor's rows, from the smaller child; the right
-    child is pushed first."""
-    total, part = factor
-    start, stop = node.start, node.stop
-    small, first, last = (
-        (1, start, mid) if 2 * (mid - start) <= stop - start else (0, mid, stop)
-    )
-    _side_sums_factor(phi, total, part, samples, first, last)
+def _child_factor_sums(total, part, sums, node, mid, size):
+    """The same for the sums of the factor's rows, where `part` are those of the smaller
+    child; the right child is pushed first."""
+    small = 1 if 2 * (mid - node.start) <= node.stop - node.start else 0
     for c in range(part.shape[0]):
         sums[size + small, c] = part[c]
         sums[size + 1 - small, c] = total[c] - part[c]
@@ -747,11 +775,11 @@ def _room_for_a_copy(n, p, columns):
     "Memory for the copy of a node."
     size = min(n, CACHE // (8 * p + 8 * columns))
     # no list of examples to read instead of sorting
-    common = np.full((p, 2), (2**32 - 1, 0), np.uint32)
-    place, example = np.empty((p, size), np.uint32), np.empty((p, 0), np.uint32)
+    bounds = np.full((p, 3), (0, 0, 2**63), np.uintp)
+    place, usual = np.empty((p, size), np.uint32), np.empty(0, np.float32)
     return Examples(
         np.empty((p, size), np.float32),
-        Order(place, example, common),
+        Order(place, usual, np.empty(0, np.uint32), bounds),
         np.empty((size, columns)),
         np.empty(size),
         np.empty(size),
@@ -845,7 +873,7 @@ def new_workspace(X, rules, block, rank=0, copies=False):
     columns = (rank + 5) // 4 * 4 if rank else 0
     small = min(n, rank // 2) if rank > LOW_RANK else 0
     width = small if rank else n
-    factor = Factor(np.zeros(columns), np.zeros(columns)) if rank else None
+    factor = Factor(np.zeros(columns), np.zeros((2, columns))) if rank else None
     room = _room_for_a_copy(n, p, columns) if copies else None
     length = rules.best * max(n + 2, tried * (width + 2))
     return Workspace(
@@ -1014,8 +1042,14 @@ def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
                     )
                 if phi is not None:
                     if stride == 0:
+                        part = factor.part[kept // 2]
+                        if order is not None:  # sums of drawn splits are there already
+                            low, high = (start, mid) if 2 * n_left <= m else (mid, stop)
+                            _side_sums_factor(
+                                examples.phi, factor.total, part, samples, low, high
+                            )
                         _child_factor_sums(
-                            examples.phi, factor, work.totals, samples, here, mid, size
+                            factor.total, part, work.totals, here, mid, size
                         )
             if order is not None:
                 for k in range(start, stop):

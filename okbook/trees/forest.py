@@ -82,6 +82,16 @@ def mean_weights(parts):
     return W
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #69dacda9
+def _count_draws(draw, n_samples, sample_weight):
+    "How often each example is drawn from a random stream."
+    if sample_weight is None:
+        drawn = draw.randint(0, n_samples, n_samples)
+    else:
+        odds = sample_weight / sample_weight.sum()
+        drawn = draw.choice(n_samples, n_samples, p=odds)
+    return np.bincount(drawn, minlength=n_samples).astype(float)
+
+
 @validate_arrays(sample_weight="n")
 def bootstrap_counts(seed, n_samples, sample_weight=None):
     """How often each example is drawn in a bootstrap sample.
@@ -105,13 +115,7 @@ def bootstrap_counts(seed, n_samples, sample_weight=None):
     >>> bootstrap_counts(0, 5)
     array([1., 0., 0., 3., 1.])
     """
-    draw = check_random_state(seed)
-    if sample_weight is None:
-        drawn = draw.randint(0, n_samples, n_samples)
-    else:
-        odds = sample_weight / sample_weight.sum()
-        drawn = draw.choice(n_samples, n_samples, p=odds)
-    return np.bincount(drawn, minlength=n_samples).astype(float)
+    return _count_draws(check_random_state(seed), n_samples, sample_weight)
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #0e6182dd
 def _tree_seeds(random_state, n_trees):
@@ -129,7 +133,8 @@ def _grow_one(grower, seed, split_seed, bootstrap, sample_weight, ccp_alpha):
     "One tree of an ensemble (the unit of parallel work)."
     weight = sample_weight
     if bootstrap:
-        weight = bootstrap_counts(seed, grower.n_samples, sample_weight)
+        draw = np.random.RandomState(seed)
+        weight = _count_draws(draw, grower.n_samples, sample_weight)
     tree = grower.grow(weight, split_seed)
     if bootstrap:
         tree = tree._replace(weight=tree.weight.astype(np.int32))

@@ -511,13 +511,13 @@ def _sort_inputs(X):
     -------
     Order
         For each feature the place of each example among its values in increasing
-        order, the example at each place, and the places of the most frequent value.
+        order, the most frequent value, and the examples that have another one.
 
     Examples
     --------
     >>> order = _sort_inputs(np.array([[3], [0], [0]], dtype=np.float32))
-    >>> order.example.tolist(), order.place.tolist(), order.common.tolist()
-    ([[1, 2, 0]], [[2, 0, 1]], [[0, 2]])
+    >>> order.place.tolist(), order.usual, order.rare, order.bounds.tolist()
+    ([[2, 0, 1]], array([0.], dtype=float32), array([0], dtype=uint32), [[0, 0, 1]])
     """
     columns = np.ascontiguousarray(X.T) + np.float32(0)  # no negative zeros
     p, n = columns.shape
@@ -541,9 +541,14 @@ def _sort_inputs(X):
     length[run] = np.diff(run, append=p * n)
     length = length.reshape(p, n)
     first = length.argmax(axis=1)
-    last = first + length[np.arange(p), first]
-    common = np.stack([first, last], axis=1).astype(np.uint32)
-    return Order(place, example, common)
+    count = length[np.arange(p), first]
+    usual = X[example[np.arange(p), first], np.arange(p)]
+    # unsigned: what is below the first wraps around, and is large
+    rare = example[places - first.astype(np.uint32)[:, None] >= count[:, None]]
+    stop = np.cumsum(n - count.astype(np.uintp))
+    begin = stop - (n - count.astype(np.uintp))
+    bounds = np.stack([begin, begin + first.astype(np.uintp), stop], axis=1)
+    return Order(place, usual, rare, bounds)
 
 
 # A node is copied if at least so many features in one that is tried are few enough.
