@@ -18,9 +18,9 @@ from pathlib import Path
 
 import joblib
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from .. import datasets
+from .._extras import tqdm
 from okbook.tables.cells import (
     TableError,
     add_digests,
@@ -352,7 +352,7 @@ def compare(table, folder=None):
     >>> compare(table)["mark"].tolist()
     ['not run', 'not run']
     """
-    import pandas as pd  # here: slow to import, and a run does not need it
+    from okbook._extras import pandas as pd  # here: slow to import, and an extra
 
     folder = table_folder(table.id) if folder is None else Path(folder)
     (_, stored), paper = read_table(table, folder), read_paper(folder)

@@ -28,8 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
+from .._extras import tqdm
 from ..core import claim_rng, number_length
 from ..tables.cells import TableError, run_environment, table_folder
 
