@@ -1,7 +1,7 @@
 """The libraries that only a part of the package uses, and the extras that bring them.
 
-``from okbook._extras import pandas as pd`` does what ``import pandas as pd`` does; where
-the library is missing, the error says who needs it and what to install.
+``from okbook._extras import pandas as pd`` does what ``import pandas as pd`` does, but
+where the library is missing, the error says who needs it and what to install.
 """
 
 import importlib

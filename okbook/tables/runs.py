@@ -231,7 +231,7 @@ def run(
     >>> cells["2", "3", 0][0]
     6.0
     """
-    folder = table_folder(table.id) if folder is None else Path(folder)
+    folder = Path(folder or table_folder(table.id, write=True))
     identity = _identity(table)
     wanted = table.check_keys(table.keys() if keys is None else keys)
 
@@ -700,7 +700,7 @@ def stamp(
     ...     print(list(stamp(other, folder, progress=False).values()))
     [(6.0, 6.0)]
     """
-    folder = table_folder(table.id) if folder is None else Path(folder)
+    folder = Path(folder or table_folder(table.id, write=True))
     identity = _identity(table)
     if not (folder / "run.json").exists():
         raise TableError(f"there is nothing to stamp in {folder}")
