@@ -72,7 +72,7 @@ def __getattr__(name):
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != library:  # it is there, and broken
+        if str(error.name).partition(".")[0] != library:  # it is there, and broken
             raise
         if name == "tqdm":
             return _NoBar
