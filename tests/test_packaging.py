@@ -1,4 +1,4 @@
-"""The wheel and the source distribution, installed where nothing else is (make package).
+"""Wheel and source distribution, installed where nothing else is (make package).
 
 It needs the network, some minutes and a gigabyte, and so runs only when asked.
 """
