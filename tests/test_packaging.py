@@ -22,7 +22,7 @@ pytestmark = [
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What an empty environment may grow by, in megabytes (10^6 bytes) of files as they are
 # packed: the compiler of Numba, llvmlite, takes nearly half of it.
-LARGEST = 410
+LARGEST = 400
 
 
 def run(*command, cwd=None):
