@@ -5,6 +5,7 @@
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
 #   make ledger    the totals of the ledger in README.md
+#   make package   wheel and source distribution, checked and installed in empty environments (needs the network)
 #   make pdf       the built book as one PDF, _build/okbook.pdf (needs Chromium)
 
 PYTHON ?= python3
@@ -22,11 +23,11 @@ export PYDEVD_DISABLE_FILE_VALIDATION = 1
 book test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify
+.PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify package
 .PHONY: lab ledger export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,8s/^# *//p' Makefile
+	@sed -n '3,9s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -77,6 +78,10 @@ test-data: env
 # The book's notebooks without data and with that of OKBOOK_DATA: do their pages tell the same?
 texts: env
 	$(PY) -m okbook_book.texts
+
+# Built, checked and installed in empty environments, with the newest and the oldest dependencies.
+package: env
+	OKBOOK_PACKAGE=1 $(BIN)/python -m pytest -q -s tests/test_packaging.py
 
 # As other machines would compute: make elsewhere ELSEWHERE="--settings 3 --parts notebooks --notebooks '05*'"
 elsewhere: env

@@ -6,6 +6,8 @@ import csv
 import sys
 from fnmatch import fnmatchcase
 
+from . import __version__
+
 
 def _tables_list(args):
     from okbook.tables import TableError, find_tables, read_cells, table_folder
@@ -211,7 +213,8 @@ def _verify_case(check, seed, case):
 _ID = {"id": {"help": "such as ok3-table1"}}
 _FOLDER = {
     "--folder": {
-        "help": "where its files are (default: tables/<id>, here or in a folder above)"
+        "help": "where its files are (default: tables/<id>, here, in a folder above or "
+        "in the package)"
     }
 }
 _JOBS = {
@@ -333,6 +336,7 @@ def _add(group, name, do, help, options=()):
 def _parser():
     "All commands and their options."
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"okbook {__version__}")
     groups = parser.add_subparsers(required=True, metavar="{tables,ledger,data,verify}")
     group = groups.add_parser("tables", help="the tables of the sources, recomputed")
     tables = group.add_subparsers(required=True)
@@ -400,14 +404,19 @@ def main(argv=None):
 
 
 def _expected_errors():
-    """What a user can do something about: missing or damaged data and tables, a full
-    or read-only disk."""
+    """What a user can do something about: missing or damaged data and tables, a
+    missing library, a full or read-only disk."""
+    from okbook._extras import MissingExtra
     from okbook.datasets import DatasetDamaged
     from okbook.tables import TableError
 
-    return TableError, DatasetDamaged, OSError
+    return TableError, DatasetDamaged, MissingExtra, OSError
 
 
 def _complain(error):
     "Print an error in one line."
     print("okbook:", " ".join(str(error).split()), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -119,7 +119,7 @@ def data_home():
 
 def _folders():
     "Where data is looked for, in this order."
-    import pooch  # here, because it is slow to import and an import needs no data
+    from okbook._extras import pooch  # here: slow to import, and an extra
 
     chosen = os.environ.get("OKBOOK_DATA")
     return [
@@ -210,7 +210,7 @@ def _fetch(name, file, download=None):
 # %% ../nbs/90_datasets.ipynb #ed4a6d4a
 def _download(name, file):
     "Download one file of a dataset into the user's cache."
-    import pooch
+    from okbook._extras import pooch
 
     url = _entry(name)["files"][file]["url"]
     return Path(

@@ -360,7 +360,7 @@ def draw_links(
     >>> [text.get_text() for text in ax.texts]
     ['Ann', 'Cai']
     """
-    import matplotlib.pyplot as plt
+    from okbook._extras import pyplot as plt
 
     A = adjacency.toarray() if sp.issparse(adjacency) else np.asarray(adjacency)
     links, names = _check_links(A, links, names, right)
@@ -420,7 +420,7 @@ def draw_roc(curves, label, ax=None, **line):
     >>> ax.lines[-1].get_label()
     'both, 0.625'
     """
-    import matplotlib.pyplot as plt
+    from okbook._extras import pyplot as plt
 
     if ax is None:
         ax = plt.subplots(figsize=(4.4, 4.2))[1]

@@ -33,8 +33,9 @@ def installed(tmp_path_factory):
         tmp_path_factory.mktemp("source"),
         tmp_path_factory.mktemp("target"),
     )
-    for name in ("pyproject.toml", "README.md", "LICENSE", "settings.ini"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "settings.ini"):
         shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "tables", source / "tables")
     shutil.copytree(
         ROOT / "okbook",
         source / "okbook",
@@ -79,6 +80,24 @@ def test_carries_its_data_and_types(installed):
     assert data, "the registry of datasets is a data file of the package"
     assert {"okbook/py.typed", *(f"okbook/{name}" for name in data)} <= files
     assert not [f for f in files if f.endswith(".ipynb")]
+
+
+def test_carries_the_stored_tables(installed):
+    "Those of the repository, byte for byte, and nothing else."
+    stored, packed = ROOT / "tables", installed / "okbook" / "_tables"
+    files = {path.relative_to(stored) for path in stored.glob("*/[!.]*")}
+    found = {p.relative_to(packed) for p in packed.rglob("*") if p.is_file()}
+    assert found == files
+    assert {path.name for path in files} >= {"paper.csv", "ours.csv", "run.json"}
+    for path in files:
+        assert (packed / path).read_bytes() == (stored / path).read_bytes()
+    code = """if True:
+        import json
+        from okbook.tables import find, read_ledger, show
+        print(json.dumps([len(read_ledger()), show(find("ok3-table1"))]))
+    """
+    n_cells, shown = run(code, installed)
+    assert n_cells == 104 and "inside 1 sd" in shown and "not run" not in shown
 
 
 def test_imports_no_tool_of_the_book(installed):
@@ -162,7 +181,11 @@ def test_version_is_the_same_everywhere():
 
 def test_dependencies_are_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = project["dependencies"] + project["optional-dependencies"]["dask"]
+    extras = project["optional-dependencies"]
+    declared = project["dependencies"] + [
+        wanted for name in ("mkl", "tables", "plots", "dask") for wanted in extras[name]
+    ]
+    assert extras["all"] == ["okbook[mkl,tables,plots,dask]"]
     names = {
         re.match(r"[\w-]+", d)[0].replace("scikit-learn", "sklearn") for d in declared
     }

@@ -16,8 +16,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
-from tqdm import tqdm
 
+from .._extras import tqdm
 from ..core import NEARLY, OutputKernelMixin, validate_arrays
 from okbook.trees import (
     TREE_CONSTRAINTS,

@@ -294,7 +294,7 @@ def max_margin_weights(hypotheses, y):
     >>> round(found.margin, 6), found.weights.round(6).tolist()
     (0.333333, [0.333333, 0.333333, 0.333333])
     """
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     leads = np.concatenate(list(_leads(*_check_hypotheses(hypotheses, y))), axis=1)
     weights, margin = cp.Variable(len(leads), nonneg=True), cp.Variable()

@@ -319,7 +319,7 @@ def solve_cvxpy(problem, regularizer, lam, tol=1e-3, **options):
     -----
     eq-mkl-1, with one slack a pair. Derived in the chapter :ref:`ch-mkl-duality`.
     """
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     Z = problem.Z.astype(np.float64) * problem.t[:, None]
     w = problem.w.astype(np.float64)

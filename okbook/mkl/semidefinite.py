@@ -81,7 +81,7 @@ def _signs(y):
 def _value_constraints(K, signs, C):
     """The unknown t of eq-mklsdp-schur and the constraints, for a cvxpy expression
     K."""
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     n = len(signs)
     t, b = cp.Variable(), cp.Variable()
@@ -94,7 +94,7 @@ def _value_constraints(K, signs, C):
 
 def _solved(t, constraints, options):
     """Solve a program and count its unknowns."""
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     program = cp.Problem(cp.Minimize(t), constraints)
     with warnings.catch_warnings():  # cvxpy asks for more digits than are needed
@@ -153,7 +153,7 @@ def learn_gram(y, C=1.0, **options):
            [-1., -1.,  1.,  1.],
            [-1., -1.,  1.,  1.]])
     """
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     signs = _signs(y)
     n = len(signs)
@@ -216,7 +216,7 @@ def learn_gram_weights(kernels, y, C=1.0, nonnegative=False, **options):
     >>> (found.mu.round(3) + 0.0).tolist(), found.n_unknowns
     ([0.0, 1.0], 12)
     """
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     signs = _signs(y)
     kernels = [check_gram(K, name=f"kernels[{m}]") for m, K in enumerate(kernels)]

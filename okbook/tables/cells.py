@@ -20,10 +20,12 @@ import math
 import os
 import platform
 import re
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -1049,19 +1051,22 @@ def add_digests(record, folder, table, paper=False):
     return record | printed
 
 # %% ../../nbs/91_tables.ipynb #e368c3a9
-def table_folder(table_id):
+def table_folder(table_id, write=False):
     """Find the folder of a table.
 
     Parameters
     ----------
     table_id : str
         The id of the table.
+    write : bool, default=False
+        Whether its files will be changed. Those of an installed package stay as they
+        are: they are copied here.
 
     Returns
     -------
     pathlib.Path
-        ``tables/<id>`` here or in the nearest folder above that has it; here, when none
-        has.
+        ``tables/<id>`` here or in the nearest folder above that has it; that of the
+        installed package, when none has; here, when there is no such table.
 
     Examples
     --------
@@ -1073,4 +1078,12 @@ def table_folder(table_id):
     for folder in (here, *here.parents):
         if (folder / "tables" / table_id).is_dir():
             return folder / "tables" / table_id
-    return here / "tables" / table_id
+    own, packed = here / "tables" / table_id, files("okbook") / "_tables" / table_id
+    if not packed.is_dir():
+        return own
+    if not write:
+        return Path(packed)
+    own.mkdir(parents=True)
+    for file in packed.iterdir():
+        shutil.copyfile(file, own / file.name)
+    return own

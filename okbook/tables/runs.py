@@ -17,10 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import joblib
+import numpy as np
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from .. import datasets
+from .._extras import tqdm
 from okbook.tables.cells import (
     TableError,
     add_digests,
@@ -231,7 +232,7 @@ def run(
     >>> cells["2", "3", 0][0]
     6.0
     """
-    folder = table_folder(table.id) if folder is None else Path(folder)
+    folder = Path(folder or table_folder(table.id, write=True))
     identity = _identity(table)
     wanted = table.check_keys(table.keys() if keys is None else keys)
 
@@ -323,6 +324,36 @@ def mark_distance(printed, sd, ours, limits=(-math.inf, math.inf)):
     return "inside 1 sd" if distance <= sd else "inside 2 sd"
 
 # %% ../../nbs/91_tables_2_runs.ipynb #e2e970b9
+_COMPARED = "row column paper paper_sd ours ours_sd difference mark".split()
+
+
+def _mean_and_sd(values):
+    "Of no value, and of one, what cannot be told is nan."
+    mean = np.mean(values) if values else math.nan
+    return mean, np.std(values, ddof=1) if len(values) > 1 else math.nan
+
+
+def _compared(table, folder):
+    "The lines of a comparison."
+    (_, stored), paper = read_table(table, folder), read_paper(folder)
+    repeats = Counter((row, column) for row, column, _ in table.keys())
+    measured = defaultdict(list)
+    for (row, column, _), (value, _) in stored.items():
+        measured[row, column].append(value)
+    for row, column in dict.fromkeys([*repeats, *paper]):
+        values = measured[row, column]
+        printed, sd = paper.get((row, column), (math.nan, math.nan))
+        ours, our_sd = _mean_and_sd(values)
+        if len(values) < max(repeats[row, column], 1):
+            done, wanted = len(values), repeats[row, column]
+            mark = f"{done} of {wanted} run" if done else "not run"
+        elif math.isnan(printed):
+            mark = "not printed"
+        else:
+            mark = mark_distance(printed, sd, ours, table.limits_of(column))
+        yield row, column, printed, sd, ours, our_sd, ours - printed, mark
+
+
 def compare(table, folder=None):
     """Set the printed values beside ours.
 
@@ -352,40 +383,10 @@ def compare(table, folder=None):
     >>> compare(table)["mark"].tolist()
     ['not run', 'not run']
     """
-    import pandas as pd  # here: slow to import, and a run does not need it
+    from okbook._extras import pandas as pd  # here: slow to import, and an extra
 
     folder = table_folder(table.id) if folder is None else Path(folder)
-    (_, stored), paper = read_table(table, folder), read_paper(folder)
-    repeats = Counter((row, column) for row, column, _ in table.keys())
-    lines, measured = [], defaultdict(list)
-    for (row, column, _), (value, _) in stored.items():
-        measured[row, column].append(value)
-    for row, column in dict.fromkeys([*repeats, *paper]):
-        values = pd.Series(measured[row, column], dtype=float)
-        printed, sd = paper.get((row, column), (math.nan, math.nan))
-        difference = values.mean() - printed
-        if len(values) < max(repeats[row, column], 1):
-            done, wanted = len(values), repeats[row, column]
-            mark = f"{done} of {wanted} run" if done else "not run"
-        elif math.isnan(printed):
-            mark = "not printed"
-        else:
-            limits = table.limits_of(column)
-            mark = mark_distance(printed, sd, values.mean(), limits)
-        lines.append(
-            (row, column, printed, sd, values.mean(), values.std(), difference, mark)
-        )
-    names = [
-        "row",
-        "column",
-        "paper",
-        "paper_sd",
-        "ours",
-        "ours_sd",
-        "difference",
-        "mark",
-    ]
-    return pd.DataFrame(lines, columns=names)
+    return pd.DataFrame(_compared(table, folder), columns=_COMPARED)
 
 # %% ../../nbs/91_tables_2_runs.ipynb #0d3a558e
 def to_markdown(comparison, digits=4):
@@ -412,6 +413,11 @@ def to_markdown(comparison, digits=4):
     |:--|:--|--:|--:|--:|:--|
     | 1 | 3 | – | – | – | not run |
     """
+    return _markdown(comparison.itertuples(index=False), digits)
+
+
+def _markdown(compared, digits):
+    "The lines of a comparison as Markdown."
 
     def number(value, sd=math.nan, sign=""):
         if math.isnan(value):
@@ -431,7 +437,7 @@ def to_markdown(comparison, digits=4):
         ours_sd,
         difference,
         mark,
-    ) in comparison.itertuples(index=False):
+    ) in compared:
         name = "" if row == above else row.replace("|", r"\|")
         cells = [
             name,
@@ -506,7 +512,7 @@ def show(table, folder=None):
         lines.append(
             f"Stamped {entry['time']}: from {before} to {entry['to']}, {checked}."
         )
-    return "\n\n".join([to_markdown(compare(table, folder), table.digits), *lines])
+    return "\n\n".join([_markdown(_compared(table, folder), table.digits), *lines])
 
 
 def _where(entry):
@@ -700,7 +706,7 @@ def stamp(
     ...     print(list(stamp(other, folder, progress=False).values()))
     [(6.0, 6.0)]
     """
-    folder = table_folder(table.id) if folder is None else Path(folder)
+    folder = Path(folder or table_folder(table.id, write=True))
     identity = _identity(table)
     if not (folder / "run.json").exists():
         raise TableError(f"there is nothing to stamp in {folder}")

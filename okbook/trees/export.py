@@ -245,7 +245,7 @@ def plot_tree(
     TypeError
         If ``tree`` is not an OutputKernelTree.
     """
-    import matplotlib.pyplot as plt
+    from okbook._extras import pyplot as plt
 
     _check_tree(tree)
     t, names = tree.tree_, _feature_names(tree, feature_names)

@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
-from tqdm import tqdm
 
+from .._extras import tqdm
 from ..core import OutputKernelMixin, validate_arrays
 from .pruning import prune_tree
 from okbook.trees.tree import (

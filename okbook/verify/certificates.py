@@ -133,7 +133,7 @@ def _objective(grams, y, balanced, regularizer, lam, mu):
 
 def _interior_point(grams, y, balanced, regularizer, lam):
     "Feasible weights near the optimum, by cvxpy in units of its own."
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     upper = np.triu_indices(len(y))
     t = np.where(y[upper[0]] == y[upper[1]], 1.0, -1.0)
@@ -608,7 +608,7 @@ def _judge_separable(X, y, C):
     axes=_MACHINE,
 )
 def _judge_margin(X, y, C):
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     if not C > 0:
         raise PassedOver("no penalty")
@@ -642,7 +642,7 @@ def _judge_margin(X, y, C):
     axes={"X": "nd", "edges": "nn"},
 )
 def _judge_pairwise(X, edges, C):
-    import cvxpy as cp
+    from okbook._extras import cvxpy as cp
 
     l = len(X)
     if l < 2 or not C > 0:

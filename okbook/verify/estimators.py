@@ -299,7 +299,7 @@ def _judge_threads_mkl(name, X, Q, order, **outputs):
     refusals=_REFUSALS,
 )
 def _judge_frames(name, X, Q, order, **outputs):
-    import pandas as pd
+    from okbook._extras import pandas as pd
 
     if X.shape[1] < 2:
         raise PassedOver("one column")

@@ -28,8 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
+from .._extras import MissingExtra, tqdm
 from ..core import claim_rng, number_length
 from ..tables.cells import TableError, run_environment, table_folder
 
@@ -312,6 +312,8 @@ def judge_problem(check, problem):
         return Outcome("tie", words=str(tie))
     except PassedOver as reason:
         return Outcome("passed over", words=str(reason))
+    except MissingExtra:
+        raise
     except Exception as error:
         words = f"{type(error).__name__}: {error}"
         foreseen = isinstance(error, ValueError | TypeError)
@@ -1059,7 +1061,7 @@ def store_run(records, seconds, seed, folder=None):
     ...     read_run(store_run(records, 0, 0, folder))[1][0]["check"]
     'variance'
     """
-    folder = table_folder("verify") if folder is None else Path(folder)
+    folder = Path(folder or table_folder("verify", write=True))
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     writer = csv.DictWriter(text, HEAD, lineterminator="\n")
