@@ -65,3 +65,17 @@ def test_the_page_of_trouble():
     assert "ConvergenceWarning: " in said
     for remedy in ("'dirac' for labels", "make_psd", "y=np.arange(n)", "symmetric"):
         assert remedy in said
+
+
+def test_the_baseline_that_wins():
+    space, _ = run("61_choosing")
+    ours, baseline = space["areas"].values()
+    assert 0.9 < ours < baseline
+
+
+def test_conventions_of_other_libraries():
+    _, said = run("62_coming_from")
+    assert max(numbers(r"difference of \w+: (\S+)", said)) < 1e-10
+    assert "equal predictions: 100.0%, ratio of the weights: 2.000" in said
+    assert said.count("True\n") == 2 and "product: 1\n" in said
+    assert said.rstrip().count("distance:      0") == 1
