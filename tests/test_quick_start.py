@@ -79,3 +79,71 @@ def test_conventions_of_other_libraries():
     assert "equal predictions: 100.0%, ratio of the weights: 2.000" in said
     assert said.count("True\n") == 2 and "product: 1\n" in said
     assert said.rstrip().count("distance:      0") == 1
+
+
+def test_the_gallery_has_a_card_for_each_page():
+    index = (ROOT / "nbs" / "64_gallery.md").read_text()
+    contents = (ROOT / "_toc.yml").read_text()
+    for page in (ROOT / "nbs").glob("64_gallery_*.ipynb"):
+        first = "".join(json.loads(page.read_text())["cells"][0]["source"])
+        label = re.match(r"\((gallery-[\w-]+)\)=\n# ", first)[1]
+        assert f":link: {label}\n" in index and f"nbs/{page.stem}\n" in contents
+        text = page.read_text()
+        assert "**When not to use it.**" in text and '"caption"' in text
+    assert {f"nbs/{page.stem}\n" in contents for page in PAGES} == {True}
+
+
+def results(page, pattern):
+    return numbers(pattern, run(page)[1])
+
+
+def test_spelling_is_learnt_from_few():
+    _, said = run("64_gallery_1_spelling")
+    for line in said.splitlines():
+        rising = numbers(r"([\d.]+)%", line)
+        assert rising == sorted(rising) and rising[0] > 70 and rising[-1] > 98
+
+
+def test_the_kernel_decides_which_molecule():
+    "The cosine before regression on bits, which is before Tanimoto."
+    tanimoto, cosine, bits = results("64_gallery_2_molecules", r"first ([\d.]+)%")
+    assert tanimoto < bits < cosine
+
+
+def test_links_of_new_nodes():
+    ours, baseline = results("64_gallery_3_links", r"curve ([\d.]+)")
+    assert ours > baseline > 0.7
+
+
+def test_labels_under_three_measures():
+    space, _ = run("64_gallery_4_labels")
+    (similar, whole, single), baseline = space["measures"].values()
+    assert similar > baseline[0] and whole < baseline[1] and single < baseline[2]
+
+
+def test_rankings():
+    ours, baseline = results("64_gallery_5_rankings", r"correlation ([\d.]+)")
+    assert ours > baseline > 0.6
+
+
+def test_images_are_sharp_and_the_mean_is_not():
+    _, said = run("64_gallery_6_images")
+    (truth, ours, mean) = numbers(r"grey pixels ([\d.]+)%", said)
+    assert abs(ours - truth) < 5 < mean - truth
+    _, ours, mean = numbers(r"squared error ([\d.]+)", said)
+    assert mean < ours
+
+
+def test_a_method_of_ones_own():
+    space, said = run("64_gallery_7_own_method")
+    assert "['left']" in said
+    ours, baseline = numbers(r"squared error ([\d.]+)", said)
+    assert ours < 2 * baseline and baseline < 2 * ours
+
+
+def test_the_norm_tells_what_is_right():
+    _, said = run("64_gallery_8_uncertainty")
+    found = re.findall(r"right: ([\d.]+)%, the surer half ([\d.]+)%", said)
+    for everything, surer in found:
+        assert float(surer) > float(everything) + 10
+    assert len(found) == 2 and abs(float(found[0][1]) - float(found[1][1])) < 5
