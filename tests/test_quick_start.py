@@ -147,3 +147,19 @@ def test_the_norm_tells_what_is_right():
     for everything, surer in found:
         assert float(surer) > float(everything) + 10
     assert len(found) == 2 and abs(float(found[0][1]) - float(found[1][1])) < 5
+
+
+def test_weights_find_the_kernels_that_matter():
+    space, _ = run("64_gallery_9_kernels")
+    weights = space["models"]["TwoStageMKL"].weights_
+    assert set(weights.argsort()[-2:]) == {5, 6} and weights[[5, 6]].sum() > 0.9 * (
+        weights.sum()
+    )
+    found = space["accuracy"]
+    assert found["SVC, one kernel"] >= found["TwoStageMKL"] > 0.8
+
+
+def test_a_forest_as_a_kernel():
+    space, _ = run("64_gallery_10_forest_kernel")
+    machine, vote, scaled = space["accuracy"].values()
+    assert abs(machine - vote) < 0.04 and scaled < vote
