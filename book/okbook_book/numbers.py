@@ -4,7 +4,8 @@ them.
 - A page has its number from its file's name: ``03_forest_kernel`` is Chapter 3,
   ``03_forest_kernel_1_hyperplanes`` Section 3.1, ``11_image_completion`` Lab 11; the
   appendices, whose names begin with 9, have letters in the order of the table of
-  contents. The number stands in the page's title, and so wherever the title is shown.
+  contents, and the pages for engineers, whose names begin with 6, have no number.
+  The number stands in the page's title, and so wherever the title is shown.
   ``{ref}`` to a page shows 'Chapter 3', to a section of another page 'The estimator in
   Chapter 3', and ``{doc}`` 'Chapter 3, Kernels from random forests'.
 - What stands on the pages is counted by chapter, lab or appendix, over all its pages:
@@ -30,6 +31,7 @@ from sphinx.util.nodes import make_refnode
 from .equations import LABEL, name
 
 FILE = re.compile(r"(?:.*/)?(\d)(\d)_(?:.*?_(\d+)_)?")
+PRACTICE = "6"  # how to use the package: read in any order
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def page_number(docname, order):
     """The `Number` of a page, or None; `order` has the documents as the table of
     contents has them."""
     found = FILE.match(docname)
-    if not found:
+    if not found or found[1] == PRACTICE:
         return None
     first, second, further = found.groups()
     if first == "0":

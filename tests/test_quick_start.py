@@ -1,0 +1,167 @@
+"""The pages for engineers: their cells run as they are printed, and what the text says
+of their results is true."""
+
+import contextlib
+import io
+import json
+import logging
+import re
+
+import matplotlib.pyplot as plt
+import pytest
+
+from okbook_book.equations import ROOT
+
+PAGES = sorted((ROOT / "nbs").glob("6*.ipynb"))
+
+
+def run(page):
+    "Execute the cells of a page in order: what they define, and what they print."
+    cells = json.loads((ROOT / "nbs" / f"{page}.ipynb").read_text())["cells"]
+    space, said = {"__name__": "__main__"}, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), page, "exec"), space)
+                plt.close("all")
+    return space, said.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def in_the_folder_of_the_pages(monkeypatch):
+    monkeypatch.chdir(ROOT / "nbs")
+    level = logging.getLogger("okbook").level
+    logging.getLogger("okbook").setLevel(logging.ERROR)
+    yield
+    logging.getLogger("okbook").setLevel(level)
+
+
+def numbers(pattern, text):
+    return [float(value) for value in re.findall(pattern, text)]
+
+
+def test_the_quick_start():
+    space, said = run("60_quick_start")
+    assert "one thousand seven hundred thirty-four" in said
+    (right,) = numbers(r"right: ([\d.]+)%", said)
+    assert right > 98
+    shown = space["spelled"][:3]
+    assert not {*shown} & {*space["words"][space["train"]]}  # as the text says
+    (loss,) = numbers(r"before decoding: ([\d.]+)", said)
+    assert 0 < loss < 0.4
+    (steps,) = numbers(r"and truth: ([\d.]+)", said)
+    assert steps < 1.5  # along a ring of forty towns, chance is at ten
+    (score,) = numbers(r"score: ([\d.]+)", said)
+    assert 0.2 < score < 1
+
+
+def test_the_page_of_trouble():
+    "Each remedy works, and the score and the error choose different kernels."
+    _, said = run("63_trouble")
+    found = re.findall(r"score +(\S+) +error after decoding (\S+)", said)
+    scores, errors = ([float(v) for v in column] for column in zip(*found))
+    assert scores.index(max(scores)) != errors.index(min(errors))
+    (measured,) = numbers(r"as measured +(-?[\d.]+)", said)
+    (scaled,) = numbers(r"scaled +(-?[\d.]+)", said)
+    assert measured < 0 < 0.5 < scaled
+    assert "ConvergenceWarning: " in said
+    for remedy in ("'dirac' for labels", "make_psd", "y=np.arange(n)", "symmetric"):
+        assert remedy in said
+
+
+def test_the_baseline_that_wins():
+    space, _ = run("61_choosing")
+    ours, baseline = space["areas"].values()
+    assert 0.9 < ours < baseline
+
+
+def test_conventions_of_other_libraries():
+    _, said = run("62_coming_from")
+    assert max(numbers(r"difference of \w+: (\S+)", said)) < 1e-10
+    assert "equal predictions: 100.0%, ratio of the weights: 2.000" in said
+    assert said.count("True\n") == 2 and "product: 1\n" in said
+    assert said.rstrip().count("distance:      0") == 1
+
+
+def test_the_gallery_has_a_card_for_each_page():
+    index = (ROOT / "nbs" / "64_gallery.md").read_text()
+    contents = (ROOT / "_toc.yml").read_text()
+    for page in (ROOT / "nbs").glob("64_gallery_*.ipynb"):
+        first = "".join(json.loads(page.read_text())["cells"][0]["source"])
+        label = re.match(r"\((gallery-[\w-]+)\)=\n# ", first)[1]
+        assert f":link: {label}\n" in index and f"nbs/{page.stem}\n" in contents
+        text = page.read_text()
+        assert "**When not to use it.**" in text and '"caption"' in text
+    assert {f"nbs/{page.stem}\n" in contents for page in PAGES} == {True}
+
+
+def results(page, pattern):
+    return numbers(pattern, run(page)[1])
+
+
+def test_spelling_is_learnt_from_few():
+    _, said = run("64_gallery_1_spelling")
+    for line in said.splitlines():
+        rising = numbers(r"([\d.]+)%", line)
+        assert rising == sorted(rising) and rising[0] > 70 and rising[-1] > 98
+
+
+def test_the_kernel_decides_which_molecule():
+    "The cosine before regression on bits, which is before Tanimoto."
+    tanimoto, cosine, bits = results("64_gallery_2_molecules", r"first ([\d.]+)%")
+    assert tanimoto < bits < cosine
+
+
+def test_links_of_new_nodes():
+    ours, baseline = results("64_gallery_3_links", r"curve ([\d.]+)")
+    assert ours > baseline > 0.7
+
+
+def test_labels_under_three_measures():
+    space, _ = run("64_gallery_4_labels")
+    (similar, whole, single), baseline = space["measures"].values()
+    assert similar > baseline[0] and whole < baseline[1] and single < baseline[2]
+
+
+def test_rankings():
+    ours, baseline = results("64_gallery_5_rankings", r"correlation ([\d.]+)")
+    assert ours > baseline > 0.6
+
+
+def test_images_are_sharp_and_the_mean_is_not():
+    _, said = run("64_gallery_6_images")
+    (truth, ours, mean) = numbers(r"grey pixels ([\d.]+)%", said)
+    assert abs(ours - truth) < 5 < mean - truth
+    _, ours, mean = numbers(r"squared error ([\d.]+)", said)
+    assert mean < ours
+
+
+def test_a_method_of_ones_own():
+    space, said = run("64_gallery_7_own_method")
+    assert "['left']" in said
+    ours, baseline = numbers(r"squared error ([\d.]+)", said)
+    assert ours < 2 * baseline and baseline < 2 * ours
+
+
+def test_the_norm_tells_what_is_right():
+    _, said = run("64_gallery_8_uncertainty")
+    found = re.findall(r"right: ([\d.]+)%, the surer half ([\d.]+)%", said)
+    for everything, surer in found:
+        assert float(surer) > float(everything) + 10
+    assert len(found) == 2 and abs(float(found[0][1]) - float(found[1][1])) < 5
+
+
+def test_weights_find_the_kernels_that_matter():
+    space, _ = run("64_gallery_9_kernels")
+    weights = space["models"]["TwoStageMKL"].weights_
+    assert set(weights.argsort()[-2:]) == {5, 6} and weights[[5, 6]].sum() > 0.9 * (
+        weights.sum()
+    )
+    found = space["accuracy"]
+    assert found["SVC, one kernel"] >= found["TwoStageMKL"] > 0.8
+
+
+def test_a_forest_as_a_kernel():
+    space, _ = run("64_gallery_10_forest_kernel")
+    machine, vote, scaled = space["accuracy"].values()
+    assert abs(machine - vote) < 0.04 and scaled < vote
