@@ -53,7 +53,8 @@ SCROLLING = """() => [...document.querySelectorAll("article pre")].filter(pre =>
 BARS = """() => {
   const bars = [...document.querySelectorAll(
     "article details:not([open]), article .admonition.toggle-hidden")]
-    .filter(e => e.getBoundingClientRect().height && !e.closest(".sd-card"))
+    .filter(e => e.getBoundingClientRect().height && !e.closest(".sd-card")
+      && !e.parentElement.closest("details:not([open]), .toggle-hidden"))
     .map(e => [e, e.getBoundingClientRect()]);
   return bars.slice(1).flatMap(([e, box], i) =>
     box.top - bars[i][1].bottom < 24 && box.top >= bars[i][1].bottom - 1

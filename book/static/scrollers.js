@@ -26,3 +26,11 @@
     });
   }));
 })();
+
+// The arrows of the sidebar, which the theme leaves without a name, say which pages they show.
+addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(".bd-sidebar-primary li.has-children").forEach(item => {
+    const link = item.querySelector(":scope > a"), arrow = item.querySelector(":scope > details > summary");
+    if (link && arrow) arrow.setAttribute("aria-label", `Pages of ${link.textContent.trim()}`);
+  });
+});
