@@ -18,9 +18,9 @@ from okbook.core import feature_space_variance
 FIGURES = {
     "00_core": "okb-movie-decoding",
     "01_trees": "okb-movie-splits",
-    "02_rkhs_1_semi_supervised": "okb-movie-spreading",
+    "02_rkhs_2_semi_supervised": "okb-movie-spreading",
     "03_forest_kernel": "okb-movie-forest",
-    "04_mkl_1_solvers": "okb-movie-path",
+    "04_mkl_2_solvers": "okb-movie-path",
 }
 
 
@@ -161,7 +161,7 @@ def test_a_tree_splits_a_gram_matrix(tabs):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("tabs", ["02_rkhs_1_semi_supervised"], indirect=True)
+@pytest.mark.parametrize("tabs", ["02_rkhs_2_semi_supervised"], indirect=True)
 def test_labels_spread(tabs):
     for tab in tabs:
         right, near = [], []
@@ -216,7 +216,7 @@ def test_a_forest_grows(tabs):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("tabs", ["04_mkl_1_solvers"], indirect=True)
+@pytest.mark.parametrize("tabs", ["04_mkl_2_solvers"], indirect=True)
 def test_weights_along_the_path(tabs):
     for tab in tabs:
         kernels = {}

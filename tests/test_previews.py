@@ -27,6 +27,15 @@ ROLES = {  # what the sources say, and the kind of target it leads to
 }
 LINK = "a.reference.internal[href*='#']"
 SHOWN = ".okb-preview.okb-shown"
+STILL = """() => new Promise(done => {
+  let before = null;
+  const look = () => {
+    if (before === scrollY) return done();
+    before = scrollY;
+    setTimeout(look, 150);
+  };
+  look();
+})"""
 
 
 def test_what_is_collected():
@@ -219,6 +228,7 @@ def luminance(colour):
 
 def check_card(tab, words):
     card = tab.wait_for_selector(SHOWN, timeout=PATIENCE)
+    tab.evaluate(STILL)  # where the focus goes, the page scrolls to
     found = card.evaluate(CARD)
     assert words in " ".join(found["text"].split())
     assert not found["inside"] and not found["raw"] and not found["errors"]

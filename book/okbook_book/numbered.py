@@ -57,7 +57,9 @@ class Page(HTMLParser):
         if node.classes & SHOWN:
             self._number(node, text)
         elif node.tag == "a" and {"reference", "internal"} <= node.classes:
-            if not any("toctree" in c for n in self.stack for c in n.classes):
+            # the lists of pages and of headings repeat what these say
+            lists = any("toctree" in c for n in self.stack for c in n.classes)
+            if not lists and "nav-link" not in node.classes:
                 self.references.append((text, node.href))
 
     def _number(self, node, text):
