@@ -127,8 +127,8 @@ def packages():
 
     found = {}
     for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
-        if info.name == "okbook.cli":
-            continue
+        if info.name == "okbook.cli" or info.name.startswith("okbook._"):
+            continue  # written by hand, and no interface
         module = importlib.import_module(info.name)
         if names := getattr(module, "__all__", None):
             package = found.setdefault(face(info.name), {})
