@@ -31,6 +31,8 @@ WIDE = """() => [...document.querySelectorAll("html, .sig, .api-source pre, tabl
 def faces():
     "The modules that users import names from."
     for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
+        if info.name.startswith("okbook._"):
+            continue  # no interface
         shown = equations.face(info.name)
         if shown == info.name and hasattr(importlib.import_module(shown), "__all__"):
             yield shown

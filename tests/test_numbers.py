@@ -1,6 +1,7 @@
 """Numbers of pages and of what stands on them: unique, and the same in each
 reference."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -102,6 +103,7 @@ def build(folder):
     run = subprocess.run(
         [sys.executable, "-m", "sphinx", "-q", "-n", "-b", "html", ".", "_build"],
         cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "book")},
         capture_output=True,
         text=True,
     )
