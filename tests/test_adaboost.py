@@ -158,7 +158,7 @@ def test_trees_sorted_once_equal_scikit_learn(n_classes):
 
 def test_trees_are_sorted_once(monkeypatch):
     made = []
-    for name in ("bagging", "adaboost"):
+    for name in ("bagging", "weak_learners"):
         module = importlib.import_module(f"okbook.ensembles.{name}")
         monkeypatch.setattr(
             module, "sort_features", lambda X: made.append(1) or sort_features(X)
