@@ -5,12 +5,12 @@ import importlib
 import inspect
 import pkgutil
 import re
-import shutil
 import zlib
 from html import unescape
 from types import SimpleNamespace
 
 import pytest
+from test_browser import browser  # noqa: F401
 
 import okbook
 from okbook_book import api, api_pages, equations, fingerprint, pages
@@ -237,22 +237,13 @@ def test_inventory_has_name_and_version(built):
 
 
 @pytest.mark.browser
-def test_signatures_wrap_on_a_phone(built):
+def test_signatures_wrap_on_a_phone(built, browser):  # noqa: F811
     "The longest ones: nothing of a page scrolls sideways."
-    if not (chromium := shutil.which("chromium") or shutil.which("chromium-browser")):
-        pytest.skip("there is no chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
     functions = [e for e in PUBLIC if e.kind in ("class", "function")]
     longest = sorted(functions, key=lambda e: len(str(inspect.signature(e.function))))
-    wide = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
-        tab = browser.new_page(viewport=PHONE)
-        for entry in longest[-8:]:
-            tab.goto((API / f"{entry.qualname}.html").as_uri())
-            wide += tab.evaluate(WIDE)
-        browser.close()
+    wide, tab = [], browser.new_page(viewport=PHONE)
+    for entry in longest[-8:]:
+        tab.goto((API / f"{entry.qualname}.html").as_uri())
+        wide += tab.evaluate(WIDE)
+    tab.close()
     assert not wide

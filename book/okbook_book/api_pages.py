@@ -382,14 +382,16 @@ class Constants(SphinxDirective):
             row += nodes.entry("", said)
             row["ids"].append(anchor)
             rows.append(row)
-        head = [
-            nodes.entry("", nodes.paragraph("", text))
-            for text in ("Constant", "Value", "What it is")
-        ]
-        group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in (28, 26, 46)))
-        group["cols"] = 3
-        group += [nodes.thead("", nodes.row("", *head)), nodes.tbody("", *rows)]
-        return [nodes.table("", group, classes=["api-summary", "colwidths-given"])]
+        return [_summary({"Constant": 28, "Value": 26, "What it is": 46}, rows)]
+
+
+def _summary(columns, rows):
+    "A summary table of rows that are nodes, from the widths of its columns by name."
+    head = [nodes.entry("", nodes.paragraph("", name)) for name in columns]
+    widths = (nodes.colspec(colwidth=width) for width in columns.values())
+    group = nodes.tgroup("", *widths, cols=len(columns))
+    group += [nodes.thead("", nodes.row("", *head)), nodes.tbody("", *rows)]
+    return nodes.table("", group, classes=["api-summary", "colwidths-given"])
 
 
 class Source(SphinxDirective):
@@ -450,10 +452,7 @@ def list_members(app, doctree):
             continue
         entry = find(app.env.docname.rpartition("/")[2])
         rows = [_member_row(entry, member) for member in members]
-        group = nodes.tgroup("", *(nodes.colspec(colwidth=w) for w in (30, 70)), cols=2)
-        head = [nodes.entry("", nodes.paragraph("", t)) for t in ("Member", "Summary")]
-        group += [nodes.thead("", nodes.row("", *head)), nodes.tbody("", *rows)]
-        table = nodes.table("", group, classes=["api-summary", "colwidths-given"])
+        table = _summary({"Member": 30, "Summary": 70}, rows)
         place = content.index(members[0])
         content.insert(place, [nodes.rubric("", "Members"), table])
 

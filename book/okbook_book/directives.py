@@ -33,6 +33,11 @@ def split(source):
     return found, "".join(lines)
 
 
+def plain(source):
+    "A cell's code without IPython's own lines, as Python reads it."
+    return re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M)
+
+
 def tags(found, skip=()):
     """The cell tags that directives `found` stand for; a flag in `skip` stops the
     cell from running."""

@@ -13,6 +13,8 @@ import re
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from .directives import plain
+
 SHORT = 12  # lines of an idea, or of a test, without its docstring
 LONG = 20  # lines of a demonstration
 TABLES = {"markdown", "markdown_table"}
@@ -81,7 +83,7 @@ def kind(source, exported=False):
     or longer than `SHORT` lines, and so is a test; another cell when it is longer than
     `LONG` lines.
     """
-    tree = ast.parse(re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M))
+    tree = ast.parse(plain(source))
     size, calls = lines(tree, source), called(tree)
     if all(isinstance(n, ast.Import | ast.ImportFrom) for n in tree.body):
         return "the imports", True

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
-HTML = Path(__file__).parents[2] / "_build" / "html"
+from .checks import HTML
+
 LAPTOP, DESK, PHONE = (
     {"width": 1280, "height": 800},
     {"width": 1440, "height": 900},

@@ -7,18 +7,18 @@ numbers, and with links that lead from page to page inside the file.
 """
 
 import argparse
-import html.parser
 import io
-import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote, urldefrag, urlparse
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
-HTML = ROOT / "_build" / "html"
+from .checks import HTML, Page
+from .equations import ROOT
+from .measure import CHROMIUM
+
 PATIENCE = 600_000  # ms a page: the longest has thousands of formulas
 SCALE = 0.72  # 16 pixels are 8.6 points: a line of code of 88 columns fits
 PAPER = {"width": "210mm", "height": "297mm"}
@@ -89,39 +89,17 @@ def book_order(contents, built):
     return leaves(contents)
 
 
-class _Links(html.parser.HTMLParser):
-    "Where the links of a page lead."
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "a" and (href := dict(attrs).get("href")):
-            self.found.append(href)
-
-
 def linked_anchors(paths):
     "The anchors of each page that other pages point to."
     anchors = {path: set() for path in paths}
     for path in paths:
-        links = _Links()
-        links.feed(path.read_text(encoding="utf8"))
-        for href in links.found:
-            to, anchor = urldefrag(href)
-            if to and anchor and "://" not in to:
-                target = (path.parent / unquote(to)).resolve()
+        for link in Page(path).links:
+            url = urlparse(link)
+            if url.path and url.fragment and not url.scheme:
+                target = (path.parent / unquote(url.path)).resolve()
                 if target != path and target in anchors:
-                    anchors[target].add(anchor)
+                    anchors[target].add(url.fragment)
     return anchors
-
-
-def chromium():
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        sys.exit("make pdf needs Chromium, and there is none on this machine")
-    return found
 
 
 def open_page(tab, path, anchors=()):
@@ -273,7 +251,7 @@ def bind(leaves, out):
     anchors, binding = linked_anchors(paths), Binding()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox"]
+            executable_path=CHROMIUM, args=["--no-sandbox"]
         )
 
         def add(leaf, parent=None):
@@ -298,6 +276,8 @@ def main(argv=None):
     parser.add_argument("--html", type=Path, default=HTML, help="the built book")
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "okbook.pdf")
     options = parser.parse_args(argv)
+    if CHROMIUM is None:
+        sys.exit("make pdf needs Chromium, and there is none on this machine")
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
     leaves = book_order(contents, options.html)
     if not leaves:

@@ -11,7 +11,7 @@ import re
 import tokenize
 from dataclasses import dataclass
 
-from .directives import split
+from .directives import plain, split
 from .equations import ROOT, docname, notebooks
 
 # A word or a phrase, as a regular expression, and the standard term. What an expression
@@ -122,8 +122,7 @@ def strings(source):
     """The strings of a piece of code that have at least three words, each where it
     stands; all else is blank."""
     lines = [" " * len(line) for line in source.split("\n")]
-    code = re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M)
-    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+    for token in tokenize.generate_tokens(io.StringIO(plain(source)).readline):
         name = tokenize.tok_name[token.type]
         if name not in ("STRING", "FSTRING_MIDDLE"):
             continue
