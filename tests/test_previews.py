@@ -27,15 +27,10 @@ ROLES = {  # what the sources say, and the kind of target it leads to
 }
 LINK = "a.reference.internal[href*='#']"
 SHOWN = ".okb-preview.okb-shown"
-STILL = """() => new Promise(done => {
-  let before = null;
-  const look = () => {
-    if (before === scrollY) return done();
-    before = scrollY;
-    setTimeout(look, 150);
-  };
-  look();
-})"""
+IN_SIGHT = """card => {
+  const { top, height } = card.getBoundingClientRect();
+  return height > 0 && top >= 0 && top < innerHeight;
+}"""
 
 
 def test_what_is_collected():
@@ -228,7 +223,8 @@ def luminance(colour):
 
 def check_card(tab, words):
     card = tab.wait_for_selector(SHOWN, timeout=PATIENCE)
-    tab.evaluate(STILL)  # where the focus goes, the page scrolls to
+    # Where the focus goes, the page scrolls to, and no sooner than it has time for it.
+    tab.wait_for_function(IN_SIGHT, arg=card, timeout=PATIENCE)
     found = card.evaluate(CARD)
     assert words in " ".join(found["text"].split())
     assert not found["inside"] and not found["raw"] and not found["errors"]
@@ -236,7 +232,6 @@ def check_card(tab, words):
     assert found["images"]
     room = tab.viewport_size["width"]
     assert found["box"]["left"] >= 0 and found["box"]["right"] <= room
-    assert found["box"]["top"] >= 0
     ink, back, page = (luminance(found[k]) for k in ("ink", "back", "page"))
     assert (ink > 0.6 and back < 0.3) if tab.dark else (ink < 0.3 and back > 0.9)
     assert (page < 0.3) == tab.dark

@@ -1,9 +1,12 @@
 """What concerns whole pages: MathJax from the book itself, the notebook cache, the
-time a page took, and pages whose source is gone."""
+time a page took, the bibliography's list, and pages whose source is gone."""
 
 import importlib.util
 import shutil
 from pathlib import Path
+
+from docutils import nodes
+from sphinx.writers.html5 import HTML5Translator
 
 from . import fingerprint
 
@@ -49,6 +52,16 @@ def running_time(app, pagename, templatename, context, doctree):
         )
 
 
+def visit_citation(self, node):
+    "Docutils' role of a citation is not allowed by ARIA 1.2: it is an item of a list."
+    HTML5Translator.visit_citation(self, node)
+    self.body[-1] = self.body[-1].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+def depart_citation(self, node):
+    HTML5Translator.depart_citation(self, node)
+
+
 def no_thebe(app, pagename, templatename, context, doctree):
     """sphinx-thebe puts the address of a CDN on every page, although its button is
     off: take it out."""
@@ -80,6 +93,7 @@ def _is_page(app, path):
 
 
 def setup(app):
+    app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.connect("config-inited", local_mathjax)
     app.connect("config-inited", cache_on_everything)
     app.connect("build-finished", copy_mathjax)

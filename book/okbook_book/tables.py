@@ -2,7 +2,8 @@
 
 A number keeps its deviation, ``68.7 ± 0.9``, by no-break spaces, in tables and in
 prose. An empty head, above the names of the rows, is a cell and not a head; a head
-that is a formula, which is drawn, has its TeX for those who hear the page.
+that is a formula, which is drawn, has its TeX for those who hear the page. So in
+the tables of pandas, which are HTML already.
 """
 
 import re
@@ -42,6 +43,9 @@ class Tables(SphinxPostTransform):
             kept = unbroken(text)
             if kept != text and not isinstance(text.parent, VERBATIM):
                 text.parent.replace(text, nodes.Text(kept))
+        for html in self.document.findall(nodes.raw):
+            kept = html.astext().replace("<th></th>", '<td class="head"></td>')
+            html.children = [nodes.Text(kept)]
         for head in self.document.findall(nodes.thead):
             for entry in list(head.findall(nodes.entry)):
                 if not entry.astext().strip() and not list(entry.findall(nodes.image)):

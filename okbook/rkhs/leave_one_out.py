@@ -19,6 +19,7 @@ from okbook.core import (
     OutputKernelMixin,
     center_gram,
     check_grid,
+    first_largest,
     pivoted_cholesky,
     validate_arrays,
 )
@@ -363,7 +364,8 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     -------
     U : ndarray of shape (n, p)
         Orthonormal eigenvectors, the largest eigenvalue first: the matrix of
-        ``eq-rkhs-weston``.
+        ``eq-rkhs-weston``. In each, the first of the entries that are largest in
+        absolute value is positive.
     eigenvalues : ndarray of shape (p,)
         Their eigenvalues. The coordinates of the outputs are ``U * sqrt(eigenvalues)``.
 
@@ -383,7 +385,9 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     rounding = np.finfo(float).eps * np.trace(K)  # of what was given
     rank = int(np.sum(eigenvalues > max(tol * eigenvalues[0], rounding)))
     keep = rank if n_components is None else min(rank, n_components)
-    return U[:, :keep], eigenvalues[:keep]
+    U, eigenvalues = U[:, :keep], eigenvalues[:keep]
+    largest = first_largest(np.abs(U), axis=0)
+    return U * np.sign(U[largest, np.arange(keep)]), eigenvalues
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #336e295f
 @validate_params(
