@@ -5,6 +5,8 @@
 - figures have their size, and a form by night (`figures`); numbers do not break, and
   empty heads of tables are cells (`tables`);
 - docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
+- ``{quiz}`` holds questions whose answers open (`quiz`); an exercise shows its level,
+  and says when its solution is not printed (`exercises`);
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
@@ -31,6 +33,7 @@ def setup(app):
         directives,
         docstrings,
         equations,
+        exercises,
         figures,
         folds,
         landing,
@@ -39,6 +42,7 @@ def setup(app):
         pages,
         pdf,
         previews,
+        quiz,
         tables,
     )
 
@@ -48,6 +52,8 @@ def setup(app):
         folds,
         tables,
         docstrings,
+        quiz,
+        exercises,
         numbers,
         equations,
         claims,

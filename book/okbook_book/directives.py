@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from . import equations
+from . import equations, exercises
 
 DIRECTIVE = re.compile(r"^\s*#\s*\|\s*([\w-]+)\s*:?\s*(.*?)\s*$")
 TAGS = {
@@ -21,6 +21,7 @@ TAGS = {
     "hide_output": "remove-output",
     "show_input": "show-input",
     "demonstration": "demonstration",
+    "stub": "show-input",
 }
 
 
@@ -85,7 +86,8 @@ def mark_tests(nb):
 
 def as_built(text, skip=()):
     "A notebook's JSON as the build parses and executes it."
-    return json.dumps(mark_tests(apply(json.loads(text), skip)))
+    nb = exercises.announce(json.loads(text))
+    return json.dumps(mark_tests(apply(nb, skip)))
 
 
 def source_read(app, docname, content):
