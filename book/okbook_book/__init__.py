@@ -6,7 +6,8 @@
   empty heads of tables are cells (`tables`);
 - docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
 - ``{quiz}`` holds questions whose answers open (`quiz`); an exercise shows its level,
-  and says when its solution is not printed (`exercises`);
+  and says when its solution is not printed (`exercises`); the class edition is made of
+  the same pages (`classes`, with `plain`: ``make class``);
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
@@ -30,6 +31,7 @@ def setup(app):
         api,
         api_pages,
         claims,
+        classes,
         directives,
         docstrings,
         equations,
@@ -54,6 +56,7 @@ def setup(app):
         docstrings,
         quiz,
         exercises,
+        classes,
         numbers,
         equations,
         claims,

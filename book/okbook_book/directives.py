@@ -91,10 +91,12 @@ def as_built(text, skip=()):
 
 
 def source_read(app, docname, content):
-    if Path(app.env.doc2path(docname)).suffix == ".ipynb":
+    notebook = Path(app.env.doc2path(docname)).suffix == ".ipynb"
+    if notebook and app.config.okbook_edition == "book":
         content[0] = as_built(content[0], app.config.nbdev_skip_flags)
 
 
 def setup(app):
     app.add_config_value("nbdev_skip_flags", [], "env", [list])
+    app.add_config_value("okbook_edition", "book", "env", [str])  # or class
     app.connect("source-read", source_read)

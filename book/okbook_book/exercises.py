@@ -129,7 +129,7 @@ class Levels(SphinxPostTransform):
                 for level in set(LEVELS) & set(node["classes"]):
                     proof = ", proof" if "proof" in node["classes"] else ""
                     node[0] += nodes.inline("", level + proof, classes=["okb-level"])
-                    # for the theme, and for sphinx-proof, these classes mean something else
+                    # these classes mean something else to the theme
                     node["classes"] = [
                         c for c in node["classes"] if c not in (level, "proof")
                     ]
