@@ -5,7 +5,10 @@ writes each as two plain notebooks: the student's, with the statements of the ex
 their stubs and their tests, and the teacher's, with the solutions. Roles, references,
 citations and macros are resolved (`plain`), since JupyterLab, Colab and VS Code know
 none of them. ``tests.json`` in the teacher's folder holds the tests by which
-``okbook grade`` judges answers. `slides` makes the slides from the pages of the book.
+``okbook grade`` judges answers. The slides are made by `slides`.
+
+The launch buttons on the pages of the book lead to the branch ``class`` of the
+repository, to which ``make publish-class`` sends all but the teacher's folder.
 """
 
 import argparse
@@ -25,11 +28,18 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from . import directives, exercises, folds
+from . import directives, exercises, fingerprint, folds
 from .fingerprint import ROOT
 from .plain import Code, Markdown, Text, box
 
 CLASS = ROOT / "_build" / "class"
+BRANCH = "class"  # where the students' notebooks are published
+README = """# The class edition of okbook
+
+`student` has the notebooks that a class fills in, one a page of [the book]({book}),
+and `slides` the slides of each chapter (open `slides/index.html` in a browser). They
+are made from the sources by `make class`; changes belong there.
+"""
 # Reference pages and those on how the book is made; a link to them leads to the
 # published book.
 LEFT_OUT = re.compile(r"nbs/(9[0-4]|97|\D)\w*")
@@ -404,10 +414,39 @@ def build():
     return said.getvalue()
 
 
+def launch(app, pagename, templatename, context, doctree):
+    "Let the launch buttons open the student's notebook; other pages have none."
+    for group in context.get("header_buttons", []):
+        if group.get("label") != "launch-buttons":
+            continue
+        if not is_class_page(pagename):
+            context["header_buttons"].remove(group)
+            return
+        name = pagename.rpartition("/")[2]
+        branch = app.config.html_theme_options["repository_branch"]
+        for button in group["buttons"]:
+            button["url"] = (
+                button["url"]
+                .replace(f"/{branch}?urlpath=", f"/{BRANCH}?urlpath=")
+                .replace(f"/blob/{branch}/", f"/blob/{BRANCH}/")
+                .replace(f"{pagename}.ipynb", f"student/{name}.ipynb")
+            )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
+    parser.add_argument(
+        "--if-stale", action="store_true", help="only if sources differ"
+    )
+    options = parser.parse_args()
+    stamp, sources = CLASS / fingerprint.STAMP, fingerprint.everything()
+    if options.if_stale and stamp.exists() and stamp.read_text() == sources:
+        return
+    stamp.unlink(missing_ok=True)
     build()
+    shutil.copytree(ROOT / "binder", CLASS / "binder", dirs_exist_ok=True)
+    (CLASS / "README.md").write_text(README.format(book=published()), encoding="utf8")
+    stamp.write_text(sources)
     counts = [len(list((CLASS / edition).glob("*.ipynb"))) for edition in EDITIONS]
     print(f"{counts[0]} notebooks for students, {counts[1]} for the teacher: {CLASS}")
 
@@ -415,6 +454,7 @@ def main():
 def setup(app):
     app.add_builder(ClassBuilder)
     app.connect("source-read", source_read)
+    app.connect("html-page-context", launch, priority=950)
 
 
 if __name__ == "__main__":
