@@ -12,7 +12,6 @@ repository, to which ``make publish-class`` sends all but the teacher's folder.
 """
 
 import argparse
-import ast
 import configparser
 import io
 import itertools
@@ -245,7 +244,7 @@ def with_roles(pieces, roles):
 ALONE = {"exercise", "quiz", "caption", "theorem"}
 EDITIONS = {
     "student": "the student's notebook of [a page of the book]({}). Where a cell says "
-    "*your code*, replace the dots; the cell below it judges the answer",
+    "`# your code`, replace the dots; the cell below it judges the answer",
     "teacher": "the teacher's notebook of [a page of the book]({}), with all solutions",
 }
 
@@ -254,10 +253,10 @@ def write(docname, pieces, source, builder):
     "Write the notebooks of a page, and note its tests."
     pieces = list(pieces)
     name = docname.rpartition("/")[2]
-    builder.tests[name] = tests(source, pieces)
+    builder.tests[name] = exercises.page_tests(source)
     for edition, said in EDITIONS.items():
         said = said.format(f"{builder.book}/{docname}.html")
-        note = Text(f"*This is {said}.*")
+        note = Text(f"This is {said}.")
         kept = [p for p in pieces if is_kept(p, edition)]
         cells = [
             setup_cell(builder.setup),
@@ -330,48 +329,6 @@ def code_cell(piece, edition):
         # it fails until the answer is right, and what stands below it runs all the same
         cell.metadata["tags"] = ["raises-exception"]
     return cell
-
-
-def tests(source, pieces):
-    """What `okbook grade` needs of a page: its module, its imports, and for each
-    exercise its title and the cells, as the student's notebook has them."""
-    code = [
-        directives.split("".join(c["source"]))
-        for c in source["cells"]
-        if c["cell_type"] == "code"
-    ]
-    module = next((f["default_exp"] for f, _ in code if "default_exp" in f), None)
-    out = {
-        "module": module and f"okbook.{module}",
-        "imports": imports(c for _, c in code),
-        "exercises": {},
-    }
-    for label, exercise in exercises.exercises(source).items():
-        cells = {
-            role: [
-                p.source
-                for p in pieces
-                if isinstance(p, Code) and (p.exercise, p.role) == (label, role)
-            ]
-            for role in ("stub", "test")
-        }
-        if cells["test"]:
-            out["exercises"][label] = {
-                "title": exercise.title,
-                "level": exercise.level,
-                **cells,
-            }
-    return out
-
-
-def imports(sources):
-    "The imports at the top level of a page's cells, each once, as one text."
-    found = {}
-    for source in sources:
-        for node in ast.parse(directives.plain(source)).body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                found[ast.unparse(node)] = None
-    return "\n".join(found)
 
 
 # The build

@@ -8,11 +8,14 @@ and ``right``. The solution stands between ``{solution-start}`` and ``{solution-
 if its cells have the tag ``teacher``, the book does not print it, and says so.
 """
 
+import ast
 import re
 from dataclasses import dataclass, field
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from . import directives
 
 LEVELS = ("warm-up", "standard", "hard", "project")
 PARTS = ("stub", "solution", "test", "wrong", "right")
@@ -49,9 +52,7 @@ class Exercise:
 
 def part(source):
     "The part of an exercise that a code cell is, and whose: ('stub', 'ex-name')."
-    from .directives import split
-
-    found = split(source)[0]
+    found = directives.split(source)[0]
     return next(((kind, found[kind]) for kind in PARTS if kind in found), None)
 
 
@@ -115,6 +116,45 @@ def announce(nb):
         if end := END.search(source, start):
             cell["source"] = source[: end.start()] + WITHOUT + source[end.start() :]
     return nb
+
+
+def page_tests(nb):
+    """What `okbook.grading` needs of a page: its module, its imports, and of each
+    exercise that a test judges its title and level, its stub and its test."""
+    found, imports, module = exercises(nb), {}, None
+    its = {n for e in found.values() for cells in e.parts.values() for n in cells}
+    for n, cell in enumerate(nb["cells"]):
+        if cell["cell_type"] != "code":
+            continue
+        marks, source = directives.split("".join(cell["source"]))
+        module = marks.get("default_exp", module)
+        if n not in its:
+            imports |= dict.fromkeys(top_imports(directives.plain(source)))
+    return {
+        "module": module and f"okbook.{module}",
+        "imports": "\n".join(imports),
+        "exercises": {
+            label: {
+                "title": exercise.title,
+                "level": exercise.level,
+                **{kind: sources(nb, exercise, kind) for kind in ("stub", "test")},
+            }
+            for label, exercise in found.items()
+            if "test" in exercise.parts
+        },
+    }
+
+
+def top_imports(source):
+    "The import statements at the top level of a piece of code."
+    kinds = ast.Import | ast.ImportFrom
+    return [ast.unparse(n) for n in ast.parse(source).body if isinstance(n, kinds)]
+
+
+def sources(nb, exercise, kind):
+    "The cells of an exercise's part, without their ``#|`` lines."
+    cells = [nb["cells"][n] for n in exercise.parts.get(kind, ())]
+    return [directives.split("".join(c["source"]))[1].rstrip("\n") for c in cells]
 
 
 class Levels(SphinxPostTransform):

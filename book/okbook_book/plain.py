@@ -4,7 +4,7 @@ show, none of which knows roles, directives or the macros of the book.
 `Markdown` walks a resolved page of Sphinx, and yields pieces: `Text`, and `Code` by the
 cell's metadata. References have become words and links, formulas have their numbers as
 ``\\tag``, macros are expanded, theorems and exercises stand in boxes that all three
-draw (``div.alert``), and the answers of a quiz open by ``details``.
+draw, and the answers of a quiz open by ``details``.
 """
 
 import re
@@ -350,6 +350,10 @@ def is_element(node):
     return isinstance(node, nodes.Element)
 
 
+COLOURS = {"info": "#0072b2", "warning": "#e69f00"}
+
+
 def box(kind, text):
-    "A coloured box; the empty lines make what is inside of it Markdown."
-    return f'<div class="alert alert-{kind}">\n\n{text}\n\n</div>'
+    "A box with a coloured edge; the empty lines make what is inside of it Markdown."
+    style = f"border-left: 4px solid {COLOURS[kind]}; padding: 0.1em 0 0.1em 1em"
+    return f'<div style="{style}">\n\n{text}\n\n</div>'
