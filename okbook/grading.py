@@ -82,7 +82,7 @@ def answer_namespace(page):
     exec(compile(page.imports, "<imports>", "exec"), space)
     return space
 
-# %% ../nbs/97_class.ipynb #87dd54a6
+# %% ../nbs/97_class.ipynb #a636df95
 GUARDED = {"builtins", "math", "random", "numpy", "scipy", "sklearn", "okbook"}
 
 
@@ -94,7 +94,7 @@ def guarded_names():
         if name.partition(".")[0] not in GUARDED:
             continue
         for key, value in list(vars(module).items()):
-            if callable(value):
+            if callable(value) or isinstance(value, type(sys)):
                 found[name, key] = value
             if isinstance(value, type) and name.startswith("okbook"):
                 for method, body in vars(value).items():
@@ -104,7 +104,8 @@ def guarded_names():
 
 
 def replaced_names(before):
-    """Which of the names in `before` mean something else now.
+    """Which of the names in `before` mean something else now; they are given back what
+    they meant.
 
     Parameters
     ----------
@@ -117,9 +118,12 @@ def replaced_names(before):
         Such as ``["numpy.testing.assert_allclose"]``.
     """
     now = guarded_names()
-    return sorted(
-        ".".join(key) for key, value in before.items() if now.get(key) is not value
-    )
+    replaced = [key for key, value in before.items() if now.get(key) is not value]
+    for name, key in replaced:
+        owner, _, method = key.rpartition(".")
+        place = before[name, owner] if owner else sys.modules[name]
+        setattr(place, method, before[name, key])
+    return sorted(".".join(key) for key in replaced)
 
 
 def _plain(source):
