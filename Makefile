@@ -21,11 +21,11 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book class test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
+book class test-class test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify package
-.PHONY: lab edit class publish-class time-class ledger export format clean distclean lock notebooks
+.PHONY: lab edit class test-class publish-class time-class ledger export format clean distclean lock notebooks
 
 help:
 	@sed -n '3,10s/^# *//p' Makefile
@@ -102,6 +102,10 @@ class: book-if-stale
 	$(PY) -m okbook_book.classes
 	$(PY) -m okbook_book.slides
 
+# Its notebooks run and are opened in JupyterLab, in Chromium: some ten minutes.
+test-class: class
+	OKBOOK_CLASS=1 $(PYTEST) tests/test_class.py
+
 # Sends it, without the teacher's folder, to the branch that the buttons of the book lead to.
 publish-class: class
 	export GIT_INDEX_FILE=$(CURDIR)/_build/class/index && rm -f $$GIT_INDEX_FILE && \
@@ -110,7 +114,8 @@ publish-class: class
 
 # How long each page takes in class: with the numba cache cold, on two processors.
 time-class: env
-	$(PY) -m okbook_book.class_times
+	$(PY) -m okbook_book.classes --if-stale
+	$(PY) -m okbook_book.class_times $(TIME)
 
 # Plain notebooks, as their readers see them: book/lab turns jupyterlab-myst off.
 lab: env
