@@ -70,6 +70,8 @@ def clean(element):
     element = copy.copy(element)
     for unwanted in element.select(UNWANTED):
         unwanted.decompose()
+    for section in element.find_all("section"):  # which reveal.js would take for slides
+        section.name = "div"
     for link in element.find_all("a"):
         link.unwrap()
     for image in element.find_all("img"):
