@@ -5,6 +5,9 @@
 - figures have their size, and a form by night (`figures`); numbers do not break, and
   empty heads of tables are cells (`tables`);
 - docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
+- ``{quiz}`` holds questions whose answers open (`quiz`); an exercise shows its level,
+  and says when its solution is not printed (`exercises`); the class edition is made of
+  the same pages (`classes`, with `plain`: ``make class``);
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
@@ -28,9 +31,11 @@ def setup(app):
         api,
         api_pages,
         claims,
+        classes,
         directives,
         docstrings,
         equations,
+        exercises,
         figures,
         folds,
         landing,
@@ -39,6 +44,7 @@ def setup(app):
         pages,
         pdf,
         previews,
+        quiz,
         tables,
     )
 
@@ -48,6 +54,9 @@ def setup(app):
         folds,
         tables,
         docstrings,
+        quiz,
+        exercises,
+        classes,
         numbers,
         equations,
         claims,
