@@ -115,7 +115,7 @@ def vote_hyperplane(forest, tree_weights=None):
 
     The entry of a leaf is the weight of its tree, with the sign of the majority of the
     training examples in it, so that the vote is :math:`\operatorname{sign} \sum_j
-    \alpha_j T_j(x)` (thm-forest-3).
+    \eta_j T_j(x)` (thm-forest-3).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def vote_hyperplane(forest, tree_weights=None):
     Returns
     -------
     ndarray of shape (n_leaves,)
-        The vector alpha, in the order of the columns of :class:`ForestKernel`'s feature
+        The vector eta, in the order of the columns of :class:`ForestKernel`'s feature
         map. Positive entries vote for the second class; a leaf without majority has 0.
 
     Raises
