@@ -332,7 +332,7 @@ def test_each_section_is_complete(page):
         assert len(set(re.findall(r"\{numref\}`(fig-[\w-]+)`", section))) == 1, title
         assert "*An example on paper.*" in section, title
         assert section.count("{exercise-start}") == 1, title
-        assert re.search(r"exercise-start\} (Warm-up|Standard|Hard): ", section), title
+        assert re.search(r"^:class: (warm-up|standard|hard)", section, re.M), title
         if title != "Scalar products":  # all other sections use it
             assert "*Where the book uses it.*" in section, title
 
