@@ -92,8 +92,8 @@ def _says(kind, number):
     if kind == "equation":
         return {number}
     if kind == "page":
-        bare = number.removeprefix("Lab ")
-        names = "Chapter", "Section", "Lab", "Appendix"
+        bare = number.removeprefix("Lab ").removeprefix("Project ")
+        names = "Chapter", "Section", "Lab", "Project", "Appendix"
         return {f"{name} {bare}" for name in names}
     return {f"{kind} {number}"}
 
