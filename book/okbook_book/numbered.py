@@ -12,7 +12,8 @@ SHOWN = {"page-number", "eqno", "caption-number"}
 # the text of a reference that gives a number, and the number alone
 REFERENCE = re.compile(
     r"((?:Figure|Table|Listing|Exercise|Algorithm|Theorem|Lemma|Proposition|Corollary"
-    r"|Definition|Remark|Example|Chapter|Section|Lab|Project|Appendix) [A-Z\d][.\d]*(?<!\.)"
+    r"|Definition|Remark|Example|Chapter|Section|Lab|Project|Appendix)"
+    r" [A-Z\d][.\d]*(?<!\.)"
     r"|\([A-Z\d]+\.\d+\)|\(\w+ eq\. .*\))(?:, .*)?"
 )
 
