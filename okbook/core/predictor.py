@@ -1328,6 +1328,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     def __init__(
         self,
         n_neighbors=5,
+        *,
         input_kernel=None,
         input_kernel_params=None,
         output_kernel="linear",

@@ -304,6 +304,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam_grid=None,
@@ -500,6 +501,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam=1e-3,

@@ -1301,7 +1301,10 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
             smooth = grid.any()
         if _is_transductive(template) and smooth:
             return template
-        return OutputKernelRidge(template.input_kernel, template.input_kernel_params)
+        return OutputKernelRidge(
+            input_kernel=template.input_kernel,
+            input_kernel_params=template.input_kernel_params,
+        )
 
     def _grids(self, template):
         "The values to try."

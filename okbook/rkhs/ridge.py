@@ -456,6 +456,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam=1e-3,

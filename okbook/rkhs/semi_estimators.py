@@ -476,6 +476,7 @@ class SemiSupervisedOutputKernelRidge(
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam=1e-3,
@@ -699,6 +700,7 @@ class SemiSupervisedOutputKernelRidgeCV(
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam_grid=None,
