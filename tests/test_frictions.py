@@ -4,20 +4,38 @@ Each test does what was tried when the friction was found.
 """
 
 import inspect
+import pickle
+import warnings
+from functools import partial
+from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import okbook
-from okbook.core import InputKernelMixin, Kernel, OutputKernelMixin
+from okbook.core import (
+    DiffusionKernel,
+    GramKernel,
+    InputKernelMixin,
+    Kernel,
+    OutputKernelKNN,
+    OutputKernelMixin,
+    RBFKernel,
+    decoding_accuracy,
+    diffusion_gram,
+    top_k_decoding_accuracy,
+)
 from okbook.forest_kernel import ForestKernel, ForestKernelSVC
 from okbook.mkl import (
     AlignmentMKL,
@@ -26,8 +44,14 @@ from okbook.mkl import (
     TwoStageMKL,
     UniformMKL,
 )
-from okbook.rkhs import OutputKernelRidge
+from okbook.rkhs import LinkPredictor, OutputKernelRidge
+from okbook.trees import (
+    OutputKernelExtraTrees,
+    OutputKernelRandomForest,
+    OutputKernelTree,
+)
 
+ROOT = Path(__file__).parents[1]
 RNG = np.random.default_rng(0)
 BOTH_KERNELS = [
     getattr(okbook, name)
@@ -154,3 +178,188 @@ def test_3_a_subclass_of_kernel_is_not_a_kernel_by_inheritance():
     for side in ({"output_kernel": Negative()}, {"input_kernel": Negative()}):
         with pytest.raises(ValueError, match="positive semi-definite"):
             OutputKernelRidge(**side).fit(X[:, :1], y)
+
+
+WORDS = [
+    f"{a} {b}"
+    for a in "twenty thirty forty fifty sixty".split()
+    for b in "one two three four five six seven".split()
+]
+PLACES = np.array([[i // 7, i % 7] for i in range(35)], dtype=float)
+
+
+def shared_pairs(Y1, Y2):
+    "How many pairs of neighbouring letters two words share."
+    sets = [[{a + b for a, b in zip(y, y[1:])} for y in Y] for Y in (Y1, Y2)]
+    return [[float(len(a & b)) for b in sets[1]] for a in sets[0]]
+
+
+def speller(**params):
+    some = RNG.permutation(35)[:25]
+    model = OutputKernelRidge(
+        input_kernel_params={"sigma": 1.0}, output_kernel=shared_pairs, **params
+    )
+    return model.fit(PLACES[some], [WORDS[i] for i in some])
+
+
+def test_5_output_kernels_are_compared_by_what_is_decoded():
+    """The score in feature space prefers a kernel for which all outputs are nearly
+    equal to one that tells them apart; the accuracy does not."""
+    X = RNG.uniform(-2, 2, (120, 1))
+    y = np.round(2 * np.sin(X[:, 0]) + 0.2 * RNG.standard_normal(120), 1)
+    model = OutputKernelRidge(
+        input_kernel_params={"sigma": 0.5}, lam=0.1, output_kernel=RBFKernel()
+    )
+    grid = {"output_kernel__sigma": [0.02, 1.0]}
+    by_r2 = GridSearchCV(model, grid, cv=3).fit(X, y)
+    assert by_r2.cv_results_["mean_test_score"][1] > 0.9
+    assert by_r2.cv_results_["mean_test_score"][0] < 0.5  # though both may be right
+    near = partial(top_k_decoding_accuracy, k=3)
+    for scoring in (decoding_accuracy, near):
+        found = GridSearchCV(model, grid, cv=3, scoring=scoring).fit(X, y).cv_results_
+        assert (found["mean_test_score"] > 0.05).all()
+    model.fit(X, y)
+    assert near(model, X, y) >= decoding_accuracy(model, X, y)
+    assert decoding_accuracy(model, X, model.predict(X)) == 1.0
+    assert decoding_accuracy(speller(lam=1e-6), PLACES, WORDS, WORDS) > 0.5
+    vectors = OutputKernelKNN(1, output_kernel="rbf").fit(PLACES, PLACES)
+    assert decoding_accuracy(vectors, PLACES, PLACES) == 1.0
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        decoding_accuracy(model, X, y[:-1])
+
+
+def test_6_a_gram_matrix_is_checked_once_in_a_search(monkeypatch):
+    from okbook.core import kernels
+
+    checked, check = [], kernels.check_gram
+    monkeypatch.setattr(
+        kernels, "check_gram", lambda K, **o: checked.append(1) or check(K, **o)
+    )
+    K = np.exp(-np.square(PLACES[:, None] - PLACES).sum(axis=2))
+    kernel = GramKernel(K)
+    grid = {"lam": [0.1, 1.0, 10.0]}
+    GridSearchCV(OutputKernelRidge(output_kernel=kernel), grid, cv=3).fit(
+        PLACES, np.arange(35)
+    )
+    assert len(checked) == 1
+    pickle.loads(pickle.dumps(kernel)).fit()
+    assert len(checked) == 1
+    K[3, 3] = -5.0  # what changes is looked at again
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        kernel.fit()
+    GramKernel(np.eye(3)).fit()
+    assert len(checked) == 3
+
+
+@pytest.mark.parametrize("candidates", [None, "train", WORDS])
+def test_7_ranked_candidates_with_scores(candidates):
+    model = speller()
+    indices, scores = model.rank(PLACES[:6], candidates, k=4)
+    among = WORDS if candidates is WORDS else model.outputs_
+    W, K = model.weights(PLACES[:6]), np.array(shared_pairs(among, among))
+    cross = W @ np.array(shared_pairs(model.outputs_, among))
+    norms = np.einsum("ij,jk,ik->i", W, model.gram_, W)
+    far = norms[:, None] + K.diagonal() - 2 * cross  # OK3 eq. 14, all of it
+    assert_array_equal(indices, np.argsort(far, axis=1, kind="stable")[:, :4])
+    assert_allclose(scores, -np.sort(far, axis=1)[:, :4], atol=1e-9)
+    assert_array_equal(indices[:, 0], model.decode(PLACES[:6], candidates))
+    assert model.rank(PLACES[:2], candidates, k=99)[0].shape == (2, len(among))
+    with pytest.raises(ValueError, match="k == 0"):
+        model.rank(PLACES, k=0)
+
+
+def test_7_trees_and_gram_matrices_rank_too():
+    trees = OutputKernelExtraTrees(shared_pairs, n_estimators=5, random_state=0)
+    indices, scores = trees.fit(PLACES, WORDS).rank(PLACES[:3], WORDS, k=2)
+    assert (scores <= 0).all() and (np.diff(scores, axis=1) <= 0).all()
+    K = np.array(shared_pairs(WORDS, WORDS))
+    blind = OutputKernelKNN(3, output_kernel="precomputed").fit(PLACES, K)
+    seeing = OutputKernelKNN(3, output_kernel=shared_pairs).fit(PLACES, WORDS)
+    for a, b in zip(blind.rank(PLACES, k=3), seeing.rank(PLACES, k=3)):
+        assert_allclose(a, b)
+
+
+def test_8_each_query_has_its_own_candidates():
+    model = speller()
+    lists = [[WORDS[i], *WORDS[:: i + 3]] for i in range(35)]
+    one_by_one = [model.predict(PLACES[[i]], lists[i])[0] for i in range(35)]
+    assert model.predict(PLACES, lists, per_query=True) == one_by_one
+    places = model.decode(PLACES, lists, per_query=True)
+    assert [some[i] for some, i in zip(lists, places)] == one_by_one
+    indices, scores = model.rank(PLACES, lists, k=3, per_query=True)
+    for i, some in enumerate(lists):
+        for a, b in zip((indices[i], scores[i]), model.rank(PLACES[[i]], some, k=3)):
+            assert_allclose(a, b[0])
+    numbers = OutputKernelKNN(2, output_kernel="rbf").fit(PLACES, PLACES[:, 0])
+    lists = [np.array([i, 1.0, 2.0]) for i in range(35)]
+    found = numbers.predict(PLACES, lists, per_query=True)
+    assert isinstance(found, np.ndarray) and found.shape == (35,)
+    for wrong in (lists[:3], None, 3):
+        with pytest.raises(ValueError, match="each of the 35 queries"):
+            numbers.predict(PLACES, wrong, per_query=True)
+    with pytest.raises(ValueError, match="empty"):
+        numbers.predict(PLACES, [lists[0][:0]] * 35, per_query=True)
+
+
+def test_11_graphs_of_networkx():
+    graph = nx.karate_club_graph()
+    A = nx.to_numpy_array(graph)
+    X = np.linalg.eigh(A)[1][:, -3:]
+    model = LinkPredictor(threshold=0.1).fit(X, graph)
+    assert_array_equal(model.score_pairs(), LinkPredictor().fit(X, A).score_pairs())
+    assert_array_equal(model.adjacency_, A)
+    by_number = LinkPredictor(graph=graph, cv=3).fit(X, np.arange(34))
+    assert_array_equal(by_number.adjacency_, A)
+    assert_allclose(diffusion_gram(graph, 0.1), diffusion_gram(A, 0.1))
+    kernel = DiffusionKernel(adjacency=graph, beta=0.1)
+    assert_allclose(kernel.gram([0, 5]), diffusion_gram(A, 0.1)[np.ix_([0, 5], [0, 5])])
+    for kind in (nx.DiGraph, nx.MultiGraph):
+        with pytest.raises(ValueError, match="undirected, with one edge"):
+            LinkPredictor().fit(X, kind(graph))
+
+
+def test_14_a_kernel_object_exposes_its_parameters():
+    model = OutputKernelRidge(input_kernel=RBFKernel(), output_kernel="rbf")
+    grid = {"input_kernel__sigma": [0.01, 1.0], "lam": [0.1]}
+    assert GridSearchCV(model, grid).fit(PLACES, PLACES).best_params_ == {
+        "input_kernel__sigma": 1.0,
+        "lam": 0.1,
+    }
+    assert "input_kernel__sigma" in (ROOT / "nbs/60_quick_start.ipynb").read_text()
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+@pytest.mark.parametrize(
+    "model",
+    [
+        OutputKernelRidge(),
+        OutputKernelRidge(output_kernel="rbf"),
+        OutputKernelTree(random_state=0),
+        OutputKernelKNN(3, output_kernel="tanimoto"),
+    ],
+    ids=str,
+)
+def test_15_sparse_inputs_and_outputs(model, form):
+    X = RNG.random((30, 6)) * (RNG.random((30, 6)) < 0.4)
+    Y = (RNG.random((30, 4)) < 0.4).astype(float)
+    dense = clone(model).fit(X, Y)
+    model.fit(form(X), form(Y))
+    assert_allclose(model.predict(form(X)), dense.predict(X))
+    assert_allclose(model.score(form(X), form(Y)), dense.score(X, Y))
+    assert_array_equal(model.outputs_, Y)
+
+
+def test_16_equal_trees_are_warned_of():
+    X = np.hstack(
+        [np.eye(7)[PLACES[:, 1].astype(int)], np.eye(5)[PLACES[:, 0].astype(int)]]
+    )
+    trees = OutputKernelExtraTrees(shared_pairs, n_estimators=3, random_state=0)
+    with pytest.warns(UserWarning, match="max_features"):
+        trees.fit(X, WORDS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(trees).set_params(max_features=3).fit(X, WORDS)
+        clone(trees).set_params(bootstrap=True).fit(X, WORDS)
+        clone(trees).set_params(n_estimators=1).fit(X, WORDS)
+        clone(trees).fit(PLACES, WORDS)
+        OutputKernelRandomForest(shared_pairs, n_estimators=3).fit(X, WORDS)

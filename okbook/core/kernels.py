@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKernel', 'TanimotoKernel', 'is_psd', 'check_gram',
-           'check_psd', 'GramKernel', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel', 'check_kernel_params',
-           'PairwiseKernel', 'FunctionKernel', 'check_kernel', 'squared_distances', 'center_gram', 'normalize_gram',
-           'pivoted_cholesky', 'is_factor']
+           'check_psd', 'GramKernel', 'graph_adjacency', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel',
+           'check_kernel_params', 'PairwiseKernel', 'FunctionKernel', 'check_kernel', 'squared_distances',
+           'center_gram', 'normalize_gram', 'pivoted_cholesky', 'is_factor']
 
 # %% ../../nbs/00_core.ipynb #8ed44b3b
 from inspect import Parameter, isclass, signature
@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
@@ -120,10 +121,19 @@ class Kernel(BaseEstimator):
             raise ValueError(
                 f"{name} holds strings, and {type(self).__name__} is a kernel on "
                 f"vectors. Choose a kernel by output_kernel (or input_kernel): 'dirac' "
-                f"for labels; for words and sequences a function f(Y1, Y2) of two "
-                f"lists that returns their Gram matrix, or GramKernel(K) with "
-                f"y=np.arange(n)."
+                f"for labels; 'spectrum' or 'subsequence' for words and sequences; a "
+                f"function f(Y1, Y2) of two lists that returns their Gram matrix; or "
+                f"GramKernel(K) with y=np.arange(n)."
             )
+        if kind := _kind_of_objects(Y):
+            raise ValueError(
+                f"{name} holds {kind}, and {type(self).__name__} is a kernel on "
+                f"vectors. Choose a kernel by output_kernel (or input_kernel): "
+                f"{_FOR_OBJECTS[kind]}, 'auto', or a function f(Y1, Y2) of two lists "
+                f"that returns their Gram matrix."
+            )
+        if sp.issparse(Y):
+            Y = Y.toarray()
         return check_array(
             Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
         )
@@ -206,6 +216,34 @@ class Kernel(BaseEstimator):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))
         return np.concatenate([self._gram(b, b).diagonal() for b in blocks])
+
+
+# Which kernels are meant for objects, for the error that names them.
+_FOR_OBJECTS = {
+    "sets": "'jaccard' or 'intersection'",
+    "dictionaries": "'jaccard' or 'intersection' for counts, 'weisfeiler_lehman' for "
+    "graphs",
+    "lists of strings": "'spectrum' or 'subsequence'",
+    "graphs": "'weisfeiler_lehman'",
+}
+
+
+def _kind_of_objects(Y):
+    """What outputs are that are neither numbers nor strings, by the first one; None if
+    they may be vectors."""
+    if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
+        Y = Y[:1].tolist()
+    first = Y[0] if isinstance(Y, (list, tuple)) and len(Y) else None
+    if isinstance(first, (set, frozenset)):
+        return "sets"
+    if isinstance(first, dict):
+        return "dictionaries"
+    if hasattr(first, "nodes") and hasattr(first, "adj"):
+        return "graphs"
+    strings = isinstance(first, (list, tuple)) and any(
+        isinstance(part, str) for part in first
+    )
+    return "lists of strings" if strings else None
 
 
 def _holds_strings(Y):
@@ -804,7 +842,8 @@ class GramKernel(_IndexKernel):
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        The Gram matrix. In float32 or float64 it is never copied, and clones share it.
+        The Gram matrix. In float32 or float64 it is never copied, and clones share it,
+        so that a grid search checks it once.
 
     Attributes
     ----------
@@ -834,16 +873,70 @@ class GramKernel(_IndexKernel):
 
     def __init__(self, K):
         self.K = K
+        self._checked = {}  # what was found good; clones share it
 
     def __sklearn_clone__(self):
-        return GramKernel(self.K)
+        copy = GramKernel(self.K)
+        copy._checked = self._checked
+        return copy
 
     def fit(self, Y=None):
         self._check_params()
-        self.K_ = check_gram(self.K)
+        with np.errstate(all="ignore"):
+            sums = np.sum(self.K), np.trace(self.K) if np.ndim(self.K) == 2 else None
+        if self._checked.get("K") is not self.K or self._checked["sums"] != sums:
+            found = check_gram(self.K)
+            self._checked.update(K=self.K, found=found, sums=sums)
+        self.K_ = self._checked["found"]
         return self
 
 # %% ../../nbs/00_core.ipynb #b487e2b1
+def graph_adjacency(graph):
+    """Adjacency matrix of a graph of networkx; anything else is returned as it came.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or array-like or sparse matrix of shape (n, n)
+        An undirected graph.
+
+    Returns
+    -------
+    ndarray of shape (n, n), or what was given
+        The weights of the edges, 1 for an edge without the attribute "weight"; the
+        nodes are in the order of ``graph.nodes``.
+
+    Raises
+    ------
+    ValueError
+        If the graph is directed or has several edges between two nodes.
+
+    Notes
+    -----
+    networkx itself is not needed. Derived in :ref:`ch-core`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from okbook.core import graph_adjacency
+    >>> graph_adjacency(nx.path_graph(["a", "b", "c"]))
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    if not (hasattr(graph, "nodes") and hasattr(graph, "adj")):
+        return graph
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError(
+            f"A network must be undirected, with one edge between two nodes: got a "
+            f"networkx.{type(graph).__name__}. Convert it by networkx.Graph(graph)."
+        )
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    A = np.zeros((len(place), len(place)))
+    for a, b, weight in graph.edges(data="weight", default=1.0):
+        A[place[a], place[b]] = A[place[b], place[a]] = weight
+    return A
+
+
 @validate_params(
     {
         "normalized": ["boolean"],
@@ -855,7 +948,7 @@ def graph_laplacian(A, normalized=False):
 
     Parameters
     ----------
-    A : array-like or sparse matrix of shape (n, n)
+    A : array-like, sparse matrix of shape (n, n) or networkx.Graph
         Adjacency: symmetric, not negative; entries other than 0 and 1 are weights.
     normalized : bool, default=False
         Whether to return :math:`I - D^{-1/2} A D^{-1/2}` rather than :math:`D - A`.
@@ -884,7 +977,7 @@ def graph_laplacian(A, normalized=False):
            [-1.,  2., -1.],
            [ 0., -1.,  1.]])
     """
-    A = check_gram(A, name="The adjacency matrix", psd=False)
+    A = check_gram(graph_adjacency(A), name="The adjacency matrix", psd=False)
     if A.min(initial=0) < -1e-12 * A.max(initial=0):
         raise ValueError(
             f"The weights of a graph must not be negative: the least is {A.min():.3g}."
@@ -907,7 +1000,7 @@ def diffusion_gram(A, beta=1.0):
 
     Parameters
     ----------
-    A : array-like or sparse matrix of shape (n, n)
+    A : array-like, sparse matrix of shape (n, n) or networkx.Graph
         Adjacency of an undirected graph.
     beta : float, default=1.0
         The time of diffusion, not negative.
@@ -951,7 +1044,7 @@ class DiffusionKernel(_IndexKernel):
     ----------
     beta : float, default=1.0
         The time of diffusion.
-    adjacency : array-like or sparse matrix of shape (n, n), optional
+    adjacency : array-like, sparse matrix of shape (n, n) or networkx.Graph, optional
         The graph. With it the kernel is one over node numbers, and ``y`` holds node
         numbers. Without it the adjacency is what ``fit`` gets, and an estimator takes
         its ``y`` for the adjacency of the training nodes.
@@ -978,7 +1071,12 @@ class DiffusionKernel(_IndexKernel):
 
     _parameter_constraints = {
         "beta": [Interval(Real, 0, None, closed="left")],
-        "adjacency": ["array-like", "sparse matrix", None],
+        "adjacency": [
+            "array-like",
+            "sparse matrix",
+            HasMethods(["is_directed", "edges"]),  # of networkx
+            None,
+        ],
     }
 
     def __init__(self, beta=1.0, adjacency=None):

@@ -30,6 +30,7 @@ from okbook.core import (
     check_grid,
     check_learner,
     first_largest,
+    graph_adjacency,
     graph_laplacian,
     merge_ties,
     validate_arrays,
@@ -469,6 +470,7 @@ def node_folds(A, cv=5, random_state=None, kind="any"):
 # %% ../../nbs/02_rkhs_4_links.ipynb #b4b102b2
 def _check_adjacency(A, name="y"):
     "Adjacency of an undirected network in which no node has a link to itself."
+    A = graph_adjacency(A)
     if not sp.issparse(A):
         A = check_array(
             A,
@@ -543,7 +545,12 @@ class LinkMixin:
             Interval(Real, None, None, closed="neither"),
         ],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("split")],
-        "graph": ["array-like", "sparse matrix", None],
+        "graph": [
+            "array-like",
+            "sparse matrix",
+            HasMethods(["is_directed", "edges"]),  # of networkx
+            None,
+        ],
         "random_state": ["random_state"],
     }
 
@@ -553,6 +560,7 @@ class LinkMixin:
         tags.target_tags.required = True
         tags.target_tags.one_d_labels, tags.target_tags.two_d_labels = False, True
         tags.target_tags.single_output, tags.target_tags.multi_output = False, True
+        tags.input_tags.sparse = True
         tags._skip_test = True
         return tags
 
@@ -867,7 +875,7 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
     pairs : {"any", "one", "both"}, default="any"
         The pairs of a fold that count: of which any node is held out, exactly one, or
         both. See :func:`node_pairs`.
-    graph : array-like or sparse matrix of shape (N, N), optional
+    graph : array-like, sparse matrix of shape (N, N) or networkx.Graph, optional
         The whole network, if ``y`` is to be a vector of node numbers rather than an
         adjacency matrix. scikit-learn's cross-validation slices only the rows of ``y``,
         and works so.
@@ -956,7 +964,7 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
             All nodes that are known, or their Gram matrix for an estimator that wants
             one. An estimator that is not semi-supervised is fitted on the labelled
             ones.
-        y : array-like or sparse matrix of shape (l, l)
+        y : array-like, sparse matrix of shape (l, l) or networkx.Graph
             Adjacency of the labelled nodes, in the order of ``labelled``: symmetric,
             not negative, diagonal zero. With ``graph``, the numbers of these nodes in
             it.
@@ -1140,7 +1148,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
     pairs : {"any", "one", "both"}, default="any"
         The pairs of a fold that count: of which any node is held out, exactly one, or
         both. See :func:`node_pairs`.
-    graph : array-like or sparse matrix of shape (N, N), optional
+    graph : array-like, sparse matrix of shape (N, N) or networkx.Graph, optional
         The whole network, if ``y`` is to be a vector of node numbers rather than an
         adjacency matrix, as in scikit-learn's cross-validation.
     warm_start : bool, default=False
@@ -1245,7 +1253,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         X : array-like of shape (N, p)
             All nodes that are known, or their Gram matrix if the input kernel is
             precomputed.
-        y : array-like or sparse matrix of shape (l, l)
+        y : array-like, sparse matrix of shape (l, l) or networkx.Graph
             Adjacency of the labelled nodes, in the order of ``labelled``: symmetric,
             not negative, diagonal zero. With ``graph``, the numbers of these nodes in
             it.
