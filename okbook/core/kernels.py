@@ -882,13 +882,19 @@ class GramKernel(_IndexKernel):
 
     def fit(self, Y=None):
         self._check_params()
-        with np.errstate(all="ignore"):
-            sums = np.sum(self.K), np.trace(self.K) if np.ndim(self.K) == 2 else None
-        if self._checked.get("K") is not self.K or self._checked["sums"] != sums:
+        if (
+            self._checked.get("K") is not self.K
+            or self._checked["sums"] != self._sums()
+        ):
             found = check_gram(self.K)
-            self._checked.update(K=self.K, found=found, sums=sums)
+            self._checked.update(K=self.K, found=found, sums=self._sums())
         self.K_ = self._checked["found"]
         return self
+
+    def _sums(self):
+        """Two numbers that change if the matrix does."""
+        dense = isinstance(self.K, np.ndarray)
+        return (self.K.sum(), self.K.trace()) if dense else None
 
 # %% ../../nbs/00_core.ipynb #b487e2b1
 def graph_adjacency(graph):

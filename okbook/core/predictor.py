@@ -1271,7 +1271,6 @@ class OutputKernelMixin:
         tags.regressor_tags = None if dirac else RegressorTags(poor_score=not linear)
         tags.target_tags.required = True
         tags.target_tags.multi_output = not dirac
-        tags.input_tags.sparse = True
         return tags
 
 # %% ../../nbs/00_core_1_predictor.ipynb #267885f5
@@ -1365,6 +1364,7 @@ class InputKernelMixin:
         of ``X``."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._x_is_gram()
+        tags.input_tags.sparse = True  # made dense by validate_data
         return tags
 
 # %% ../../nbs/00_core_1_predictor.ipynb #a111f762

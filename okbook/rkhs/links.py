@@ -560,7 +560,6 @@ class LinkMixin:
         tags.target_tags.required = True
         tags.target_tags.one_d_labels, tags.target_tags.two_d_labels = False, True
         tags.target_tags.single_output, tags.target_tags.multi_output = False, True
-        tags.input_tags.sparse = True
         tags._skip_test = True
         return tags
 

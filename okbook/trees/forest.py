@@ -152,8 +152,13 @@ def _warn_of_equal_trees(X, n_estimators):
     """Warn if random thresholds make no difference: each column has two values, and
     every tree looks at all columns and all examples."""
     ends = X.min(axis=0), X.max(axis=0)
-    if n_estimators > 1 and all(
-        ((part == ends[0]) | (part == ends[1])).all() for part in np.array_split(X, 8)
+    if (
+        n_estimators > 1
+        and (ends[0] < ends[1]).any()
+        and all(
+            ((part == ends[0]) | (part == ends[1])).all()
+            for part in np.array_split(X, 8)
+        )
     ):
         warnings.warn(
             "All trees are the same up to ties: each feature has only two values, so "
@@ -271,6 +276,12 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         if self.oob_score:
             self._score_out_of_bag(X)
         return self
+
+    def __sklearn_tags__(self):
+        "Sparse inputs are made dense."
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def __sklearn_is_fitted__(self):
         "A fit that stopped at bad input leaves no trees, so the model is not fitted."
