@@ -67,6 +67,7 @@ TAKES_ANYTHING = {
     "first_largest",
     "Bootstrap.split",
     "FunctionKernel.gram",
+    "graph_adjacency",
 }
 # The forest decides about missing values; scikit-learn's take them.
 MISSING = ("ForestKernel", "leaf_numbers", "check_rows", "oob_accuracies")

@@ -1,8 +1,9 @@
 """Kernels on outputs, and the one predictor that all methods share.
 
-``kernels`` has kernels and the algebra of Gram matrices, ``predictor`` losses,
-pre-images and the predictor from weights, ``scores`` curves, scores and folds, and
-``refutation`` the search for counterexamples.
+``kernels`` has kernels and the algebra of Gram matrices, ``objects`` kernels on strings,
+rankings, sets and graphs, ``predictor`` losses, pre-images and the predictor from
+weights, ``scores`` curves, scores and folds, and ``refutation`` the search for
+counterexamples.
 """
 
 from .checks import (
@@ -36,6 +37,20 @@ from .kernels import (
     normalize_gram,
     pivoted_cholesky,
     squared_distances,
+)
+from .objects import (
+    AutoKernel,
+    CachedKernel,
+    ChiSquaredKernel,
+    FeatureKernel,
+    IntersectionKernel,
+    JaccardKernel,
+    KendallKernel,
+    MallowsKernel,
+    ObjectKernel,
+    SpectrumKernel,
+    SubsequenceKernel,
+    WeisfeilerLehmanKernel,
 )
 from .predictor import (
     InputKernelMixin,
@@ -84,14 +99,23 @@ from .similarities import (
 )
 
 __all__ = [
+    "AutoKernel",
+    "CachedKernel",
+    "ChiSquaredKernel",
     "DiffusionKernel",
     "DiracKernel",
+    "FeatureKernel",
     "FunctionKernel",
     "GramKernel",
     "InputKernelMixin",
+    "IntersectionKernel",
+    "JaccardKernel",
+    "KendallKernel",
     "Kernel",
     "LinearKernel",
+    "MallowsKernel",
     "NEARLY",
+    "ObjectKernel",
     "OutputKernelKNN",
     "OutputKernelMixin",
     "PairwiseKernel",
@@ -99,8 +123,11 @@ __all__ = [
     "RBFKernel",
     "Refutation",
     "SimilarityKernel",
+    "SpectrumKernel",
     "StratifiedOrderFold",
+    "SubsequenceKernel",
     "TanimotoKernel",
+    "WeisfeilerLehmanKernel",
     "alignment",
     "alignment_matrix",
     "center_gram",

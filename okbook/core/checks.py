@@ -127,6 +127,15 @@ def validate_data(estimator, X="no_validation", y="no_validation", **options):
     _refuse_odd(y, "y")
     if sp.issparse(y):
         raise TypeError(f"y must be dense: got a sparse matrix of shape {y.shape}.")
+    objects = getattr(estimator, "_input_objects", None)
+    if objects is not None and (taken := objects(X)) is not None:
+        least = options.get("ensure_min_samples", 1)
+        if len(taken) < least:
+            raise ValueError(
+                f"Found array with {len(taken)} sample(s) while a minimum of {least} "
+                f"is required by {type(estimator).__name__}."
+            )
+        return taken
     if sp.issparse(X) and get_tags(estimator).input_tags.sparse:
         if not options.get("accept_sparse") and not options.get("skip_check_array"):
             X = X.toarray()

@@ -42,8 +42,8 @@ class Kernel(BaseEstimator):
     matrix between two sets of prepared outputs. It may define
 
     - ``_prepare(Y)``, which brings outputs into the form that ``_gram`` takes, by
-      default the rows of a float matrix; a kernel on other objects returns them as they
-      are;
+      default the rows of a float matrix; a kernel on objects that are not vectors
+      inherits from :class:`ObjectKernel` instead, which needs less;
     - ``check(Y, name)``, which refuses outputs that the kernel is not defined on;
     - ``_diag(A)``, the diagonal, where there is a faster way than by small blocks;
     - ``features(Y)``, where the feature map is explicit and small;
@@ -56,6 +56,10 @@ class Kernel(BaseEstimator):
     always_psd : bool
         Whether every Gram matrix of the kernel is positive semi-definite by a theorem.
         Estimators check the training Gram matrix of all other kernels.
+    on_objects : bool
+        Whether it compares objects in a sequence rather than the rows of a matrix, as
+        the subclasses of :class:`ObjectKernel` do. Estimators with such a kernel on the
+        inputs take a sequence for ``X``.
 
     Notes
     -----
@@ -74,6 +78,7 @@ class Kernel(BaseEstimator):
     """
 
     always_psd = False
+    on_objects = False
     _parameter_constraints = {}
 
     def __sklearn_tags__(self):

@@ -1325,6 +1325,23 @@ class InputKernelMixin:
         "input_kernel_params": [dict, None],
     }
 
+    def _input_objects(self, X):
+        """The inputs as a vector of objects, if the kernel on them is one on objects;
+        otherwise None."""
+        if self.input_kernel is None or self._x_is_gram():
+            return None
+        kernel = check_kernel(
+            self.input_kernel, self.input_kernel_params, name="input_kernel"
+        )
+        if not kernel.on_objects:
+            return None
+        known = getattr(self, "input_kernel_", None)
+        checked = (kernel if known is None else known).check(X, "X")
+        objects = np.empty(len(checked), dtype=object)
+        for i, x in enumerate(checked):
+            objects[i] = x
+        return objects
+
     def _x_is_gram(self):
         return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
 

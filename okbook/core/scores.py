@@ -289,8 +289,8 @@ def decoding_accuracy(estimator, X, y, candidates=None):
     1.0
     """
     predicted = estimator.predict(X, candidates=candidates)
+    y = estimator.kernel_.check(y)
     check_consistent_length(predicted, y)
-    y = y.to_numpy() if hasattr(y, "to_numpy") else y
     return float(np.mean([_same(a, b) for a, b in zip(predicted, y)]))
 
 
@@ -334,11 +334,11 @@ def top_k_decoding_accuracy(estimator, X, y, k=5, candidates=None):
     >>> top_k_decoding_accuracy(model, [[0.4], [0.4]], [1.0, 9.0], k=2)
     0.5
     """
+    y = estimator.kernel_.check(y)
     check_consistent_length(X, y)
     among = estimator.candidates if candidates is None else candidates
     among = estimator.outputs_ if isinstance(among, str) else among
     best, _ = estimator.rank(X, candidates, k)
-    y = y.to_numpy() if hasattr(y, "to_numpy") else y
     return float(
         np.mean([any(_same(among[i], b) for i in row) for row, b in zip(best, y)])
     )
