@@ -74,6 +74,7 @@ _SHOWN_BY = {
         "SemiSupervisedOutputKernelRidge",
         "SemiSupervisedOutputKernelRidgeCV",
         "StructuredSVM",
+        "WeightedRBFKernel",
     ),
     "trees": (
         "OutputKernelBagging",

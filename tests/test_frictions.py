@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
@@ -44,7 +44,12 @@ from okbook.mkl import (
     TwoStageMKL,
     UniformMKL,
 )
-from okbook.rkhs import LinkPredictor, OutputKernelRidge
+from okbook.rkhs import (
+    LinkPredictor,
+    LinkPredictorCV,
+    OutputKernelRidge,
+    bipartite_adjacency,
+)
 from okbook.trees import (
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
@@ -363,3 +368,145 @@ def test_16_equal_trees_are_warned_of():
         clone(trees).set_params(n_estimators=1).fit(X, WORDS)
         clone(trees).fit(PLACES, WORDS)
         OutputKernelRandomForest(shared_pairs, n_estimators=3).fit(X, WORDS)
+
+
+def geometric_graph(noise, seed, n_nodes=300, n_labelled=150):
+    "The finding's: nodes in a square, linked if near; columns of noise besides."
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(size=(n_nodes, 2))
+    near = np.linalg.norm(places[:, None] - places, axis=2) < 0.12
+    X = np.c_[places, rng.uniform(size=(n_nodes, noise))]
+    labelled = np.sort(rng.permutation(n_nodes)[:n_labelled])
+    return X, near - np.eye(n_nodes), labelled
+
+
+@pytest.mark.parametrize("noise", [0, 3])
+def test_10_the_default_is_as_good_as_the_width_tuned_by_hand(noise):
+    X, A, labelled = geometric_graph(noise, seed=noise)
+    links = A[np.ix_(labelled, labelled)]
+    model = LinkPredictorCV(random_state=0).fit(X, links, labelled)
+    default = model.curves(None, A).roc_auc
+    apart = np.linalg.norm(X[:, None] - X, axis=2)
+    by_hand = []
+    for width in (0.06, 0.09, 0.125, 0.18, 0.25, 0.5, 1.0, 2.0):
+        kernel = RBFKernel(sigma=width * np.median(apart[apart > 0]))
+        for lam in (1e-3, 1e-1, 1.0):
+            ridge = OutputKernelRidge(input_kernel=kernel, lam=lam)
+            tuned = LinkPredictor(ridge, beta=0.1, threshold=0.0)
+            tuned.fit(X, links, labelled)
+            by_hand.append(tuned.curves(None, A).roc_auc)  # by the truth itself
+    assert default > max(by_hand) - 0.005
+    assert default > 0.995
+    plain = LinkPredictorCV(random_state=0, width_grid=False)
+    assert plain.fit(X, links, labelled).curves(None, A).roc_auc < default - 0.01
+    assert plain.sigma_ is None and model.column_weights_.shape == (2 + noise,)
+
+
+def test_10_a_kernel_with_a_width_is_left_as_it_is():
+    X, A, labelled = geometric_graph(0, 1, 60, 40)
+    links = A[np.ix_(labelled, labelled)]
+    small = {"lam_grid": [0.1], "lam2_grid": [0.0], "beta_grid": [1.0], "cv": 3}
+    for kernel in (RBFKernel(sigma=0.2), "linear", RBFKernel(gamma=2.0)):
+        model = LinkPredictorCV(OutputKernelRidge(input_kernel=kernel), **small)
+        assert model.fit(X, links, labelled).sigma_ is None
+    params = {"input_kernel_params": {"sigma": 0.2}}
+    model = LinkPredictorCV(OutputKernelRidge(**params), **small)
+    assert model.fit(X, links, labelled).sigma_ is None
+    model = LinkPredictorCV(**small, width_grid=[0.5]).fit(X, links, labelled)
+    assert 0 < model.sigma_ < 1 or model.column_weights_.max() > 1
+    assert model.score_pairs(X[:3], X[:4]).shape == (3, 4)
+    with pytest.raises(ValueError, match="width_grid"):
+        LinkPredictorCV(width_grid=[-1.0]).fit(X, links, labelled)
+
+
+def hide_pairs(A, share, rng):
+    "A mask of the pairs that stay known."
+    known = rng.random(A.shape) > share
+    known = np.triu(known, 1)
+    return known | known.T | np.eye(len(A), dtype=bool)
+
+
+@pytest.mark.parametrize("cls", [LinkPredictor, LinkPredictorCV])
+def test_9_unknown_pairs(cls):
+    "Hidden links are found again; nan and mask are two ways of saying it."
+    X, A, _ = geometric_graph(0, 2, 120)
+    known = hide_pairs(A, 0.2, np.random.default_rng(0))
+    model = cls(random_state=0).fit(X, np.where(known, A, np.nan))
+    by_mask = cls(random_state=0).fit(X, A, mask=known)
+    assert_array_equal(model.score_pairs(), by_mask.score_pairs())
+    assert model.threshold_ == by_mask.threshold_
+    assert_array_equal(model.known_pairs_, known)
+    assert_array_equal(model.adjacency_, np.where(known, A, 0))
+    curves = model.curves(None, A)  # of the unknown pairs
+    assert curves.n_pairs == (~known).sum() // 2
+    assert curves.roc_auc > 0.9
+    other = np.where(known, A, 1 - A)  # what is unknown changes nothing
+    assert_array_equal(
+        cls(random_state=0).fit(X, other, mask=known).score_pairs(), model.score_pairs()
+    )
+    completed = model.predict_graph().toarray()
+    assert_array_equal(completed[known], A[known] > 0)
+    assert (
+        completed[~known].any()
+        == (model.score_pairs() > model.threshold_)[~known].any()
+    )
+
+
+def test_9_unknown_pairs_of_some_labelled_nodes():
+    X, A, labelled = geometric_graph(0, 2, 120, 80)
+    links = A[np.ix_(labelled, labelled)]
+    known = hide_pairs(links, 0.1, np.random.default_rng(0))
+    model = LinkPredictor(random_state=0).fit(X, links, labelled, known)
+    counted = 120 * 119 // 2 - 80 * 79 // 2 + (~known).sum() // 2
+    assert model.curves(None, A).n_pairs == counted
+    completed = model.predict_graph().toarray()[np.ix_(labelled, labelled)]
+    assert_array_equal(completed[known], links[known] > 0)
+
+
+@pytest.mark.parametrize("cls", [LinkPredictor, LinkPredictorCV])
+def test_9_a_graph_without_features(cls):
+    "Hidden links of Les Miserables, from the network alone."
+    A = (nx.to_numpy_array(nx.les_miserables_graph()) > 0).astype(float)
+    found = []
+    for seed in range(3):
+        known = hide_pairs(A, 0.1, np.random.default_rng(seed))
+        model = cls(random_state=0).fit(None, A, mask=known)
+        found.append(model.curves(None, A).roc_auc)
+        assert np.isfinite(model.threshold_)
+        assert model.cv_curves_[0].n_pairs == pytest.approx(known.sum() / 10, abs=10)
+    assert np.mean(found) > 0.8
+    whole = cls(random_state=0).fit(None, nx.les_miserables_graph())
+    assert whole.known_pairs_ is None and whole.n_features_in_ == 77
+
+
+def test_9_bipartite_networks():
+    "Two kinds of nodes: what one kind likes of the other."
+    rng = np.random.default_rng(0)
+    taste, flavour = rng.integers(0, 3, 40), rng.integers(0, 3, 30)
+    B = (taste[:, None] == flavour).astype(float)
+    B = np.where(rng.random(B.shape) < 0.1, 1 - B, B)
+    hidden = rng.random(B.shape) < 0.2
+    y = bipartite_adjacency(np.where(hidden, np.nan, B))
+    model = LinkPredictor(random_state=0).fit(None, y)
+    scores = model.score_pairs()[:40, 40:][hidden]
+    assert roc_auc_score(B[hidden], scores) > 0.85
+    mask = np.zeros((70, 70), dtype=bool)
+    mask[:40, 40:] = hidden
+    truth = np.nan_to_num(bipartite_adjacency(B))
+    curves = model.curves(None, truth, mask=mask | mask.T)
+    assert curves.roc_auc == pytest.approx(roc_auc_score(B[hidden], scores))
+    assert_array_equal(bipartite_adjacency(sp.csr_array(B))[:40, 40:], B)
+
+
+def test_9_wrong_masks():
+    X, A, _ = geometric_graph(0, 2, 40)
+    for mask in (np.ones(3), np.full(A.shape, 0.5), np.ones((40, 39))):
+        with pytest.raises(ValueError, match="mask"):
+            LinkPredictor().fit(X, A, mask=mask)
+    lopsided = np.where(np.triu(np.ones_like(A), 1) > 0, np.nan, A)
+    with pytest.raises(ValueError, match="unknown pairs of y must be symmetric"):
+        LinkPredictor().fit(X, lopsided)
+    with pytest.raises(ValueError, match="mask is for the adjacency"):
+        LinkPredictor(graph=A).fit(X, np.arange(40), mask=np.ones_like(A))
+    with pytest.raises(ValueError, match="cv must be from 2 to the number of known"):
+        LinkPredictor(cv=10**6).fit(None, A)

@@ -93,6 +93,7 @@ CHEAP = {
 # what a class needs besides, so that each of its parameters is looked at
 NEEDED = {
     "GramKernel": {"K": np.eye(16)},
+    "WeightedRBFKernel": {"column_weights": [1.0, 0.5, 0.0]},
     "DiffusionKernel": {"adjacency": LINKS},
     "SimilarityKernel": {"similarity": "linear"},
     "CachedKernel": {"kernel": "spectrum", "objects": ["a", "b"]},

@@ -1065,8 +1065,11 @@ class CachedKernel(ObjectKernel):
         if known[0] is not self.kernel or known[1] is not self.objects:
             self._check_params()
             kernel = check_kernel(self.kernel, name="kernel")
-            kernel = kernel.fit(kernel.check(self.objects, "objects"))
-            K = kernel.gram(self.objects)
+            try:
+                kernel = kernel.fit(kernel.check(self.objects, "objects"))
+                K = kernel.gram(self.objects)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"The kernel {kernel!r} on objects: {error}") from None
             if not kernel.always_psd:
                 check_gram(K, name="The Gram matrix of the kernel")
             place = {}
