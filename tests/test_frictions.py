@@ -32,6 +32,7 @@ from okbook.core import (
     OutputKernelKNN,
     OutputKernelMixin,
     RBFKernel,
+    SpectrumKernel,
     decoding_accuracy,
     diffusion_gram,
     top_k_decoding_accuracy,
@@ -48,6 +49,7 @@ from okbook.rkhs import (
     LinkPredictor,
     LinkPredictorCV,
     OutputKernelRidge,
+    SemiSupervisedOutputKernelRidge,
     bipartite_adjacency,
 )
 from okbook.trees import (
@@ -185,6 +187,7 @@ def test_3_a_subclass_of_kernel_is_not_a_kernel_by_inheritance():
             OutputKernelRidge(**side).fit(X[:, :1], y)
 
 
+ONES = "zero one two three four five six seven eight nine".split()
 WORDS = [
     f"{a} {b}"
     for a in "twenty thirty forty fifty sixty".split()
@@ -510,3 +513,43 @@ def test_9_wrong_masks():
         LinkPredictor(graph=A).fit(X, np.arange(40), mask=np.ones_like(A))
     with pytest.raises(ValueError, match="cv must be from 2 to the number of known"):
         LinkPredictor(cv=10**6).fit(None, A)
+
+
+@pytest.mark.parametrize("graph", ["kernel", "knn"])
+@pytest.mark.parametrize("smoother", ["laplacian", "diffusion"])
+def test_no_default_ruins_semi_supervised_words(graph, smoother):
+    "The default penalty costs at most 2 % of the words, where 1e-3 cost nearly all."
+    words = [f"{a} {b} {c}" for a in ONES for b in ONES for c in ONES]
+    digits = np.array([[i // 100, i // 10 % 10, i % 10] for i in range(1000)])
+    X = np.eye(10)[digits].reshape(1000, 30)
+    order = np.random.default_rng(0).permutation(1000)
+    train, test = order[:300], order[300:500]
+    kernel = GramKernel(SpectrumKernel(4).gram(words))
+    options = {"output_kernel": kernel, "candidates": np.arange(1000)}
+    plain = OutputKernelRidge(**options).fit(X[train], train)
+    known = decoding_accuracy(plain, X[test], test)
+    nodes, labelled = X[order[:500]], np.arange(300)
+    semi = {"graph": graph, "smoother": smoother, **options}
+    model = SemiSupervisedOutputKernelRidge(**semi).fit(nodes, train, labelled)
+    assert decoding_accuracy(model, X[test], test) > known - 0.02
+    if (graph, smoother) == ("kernel", "laplacian"):
+        heavy = clone(model).set_params(lam2=1e-2).fit(nodes, train, labelled)
+        assert decoding_accuracy(heavy, X[test], test) < 0.5 * known
+        weights = RBFKernel().gram(nodes)
+        total = weights.sum() - np.trace(weights)
+        assert model.lam2_ == pytest.approx(0.01 * 300 / total)
+        same = clone(model).set_params(lam2=model.lam2_).fit(nodes, train, labelled)
+        assert_allclose(same.weights(X[:5]), model.weights(X[:5]))
+        assert heavy.lam2_ == 1e-2
+
+
+def test_the_default_penalty_still_smooths():
+    "With few labels on a graph of two groups the unlabelled nodes help."
+    X = np.r_[np.linspace(0, 1, 20), np.linspace(2, 3, 20)][:, None]
+    options = {"input_kernel_params": {"sigma": 0.1}, "graph": "knn", "n_neighbors": 2}
+    model = SemiSupervisedOutputKernelRidge(**options)
+    model.fit(X, [1.0, 2.0], labelled=[0, 39])
+    alone = clone(model).set_params(lam2=0.0).fit(X, [1.0, 2.0], labelled=[0, 39])
+    truth = np.repeat([1.0, 2.0], 20)
+    errors = [np.abs(m.predict(X) - truth).mean() for m in (model, alone)]
+    assert errors[0] < errors[1] - 0.01

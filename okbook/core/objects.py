@@ -1069,7 +1069,9 @@ class CachedKernel(ObjectKernel):
                 kernel = kernel.fit(kernel.check(self.objects, "objects"))
                 K = kernel.gram(self.objects)
             except (TypeError, ValueError) as error:
-                raise type(error)(f"The kernel {kernel!r} on objects: {error}") from None
+                raise type(error)(
+                    f"The kernel {kernel!r} on objects: {error}"
+                ) from None
             if not kernel.always_psd:
                 check_gram(K, name="The Gram matrix of the kernel")
             place = {}

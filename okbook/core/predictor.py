@@ -1381,7 +1381,8 @@ class InputKernelMixin:
         of ``X``."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._x_is_gram()
-        tags.input_tags.sparse = True  # made dense by validate_data
+        # validate_data makes them dense; a method for links predicts no vector
+        tags.input_tags.sparse = isinstance(self, OutputKernelMixin)
         return tags
 
 # %% ../../nbs/00_core_1_predictor.ipynb #a111f762

@@ -581,6 +581,8 @@ def _split_unknown(y, mask):
             "The unknown pairs of y must be symmetric, as y is: a pair is known in one "
             "order of its nodes and unknown in the other."
         )
+    if not known[~np.eye(len(known), dtype=bool)].any():
+        raise ValueError("y or mask says of no pair of nodes that it is known: all NaN.")
     np.fill_diagonal(known, True)
     return y, None if known.all() else known
 
