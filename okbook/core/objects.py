@@ -1082,6 +1082,16 @@ class CachedKernel(ObjectKernel):
             self._cache.update(of=(self.kernel, self.objects), K=K, place=place)
         return self._cache["K"]
 
+    def _objects(self, Y, name="Y"):
+        self._matrix()
+        place = self._cache["place"]
+        if isinstance(Y, (list, np.ndarray)):
+            try:  # all at once, if they are what they should be
+                return [place[y] for y in Y]
+            except (KeyError, TypeError):
+                pass
+        return super()._objects(Y, name)
+
     def check_object(self, y):
         self._matrix()
         if not isinstance(y, Hashable) or y not in self._cache["place"]:

@@ -582,7 +582,9 @@ def _split_unknown(y, mask):
             "order of its nodes and unknown in the other."
         )
     if not known[~np.eye(len(known), dtype=bool)].any():
-        raise ValueError("y or mask says of no pair of nodes that it is known: all NaN.")
+        raise ValueError(
+            "y or mask says of no pair of nodes that it is known: all NaN."
+        )
     np.fill_diagonal(known, True)
     return y, None if known.all() else known
 
