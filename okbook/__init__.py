@@ -15,18 +15,30 @@ from ._numba_cache import find_numba_cache
 # The estimators and kernels, by the package that shows them.
 _SHOWN_BY = {
     "core": (
+        "AutoKernel",
+        "CachedKernel",
+        "ChiSquaredKernel",
         "DiffusionKernel",
         "DiracKernel",
+        "FeatureKernel",
         "FunctionKernel",
         "GramKernel",
+        "IntersectionKernel",
+        "JaccardKernel",
+        "KendallKernel",
         "Kernel",
         "LinearKernel",
+        "MallowsKernel",
+        "ObjectKernel",
         "OutputKernelKNN",
         "PairwiseKernel",
         "PolynomialKernel",
         "RBFKernel",
         "SimilarityKernel",
+        "SpectrumKernel",
+        "SubsequenceKernel",
         "TanimotoKernel",
+        "WeisfeilerLehmanKernel",
     ),
     "ensembles": (
         "AdaBoost",
@@ -62,6 +74,7 @@ _SHOWN_BY = {
         "SemiSupervisedOutputKernelRidge",
         "SemiSupervisedOutputKernelRidgeCV",
         "StructuredSVM",
+        "WeightedRBFKernel",
     ),
     "trees": (
         "OutputKernelBagging",

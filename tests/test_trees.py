@@ -948,7 +948,8 @@ def known_failures(model):
             "a bootstrap sample of weighted examples is not one of repeated "
             "examples (as in scikit-learn's forests)"
         )
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
+        name = "check_sample_weight_equivalence_on_{}_data"
+        return {name.format(kind): reason for kind in ("dense", "sparse")}
     return {}
 
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array as _check_array
+from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data as _validate_data
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de006
@@ -84,7 +85,8 @@ def check_array(array, *, input_name="the array", **options):
 
 def validate_data(estimator, X="no_validation", y="no_validation", **options):
     """Read the data of an estimator as scikit-learn's function of the same name does,
-    and refuse masked entries.
+    and refuse masked entries. A sparse matrix becomes a dense one if the estimator says
+    by its tags that it takes sparse matrices, but not here.
 
     Parameters
     ----------
@@ -125,6 +127,18 @@ def validate_data(estimator, X="no_validation", y="no_validation", **options):
     _refuse_odd(y, "y")
     if sp.issparse(y):
         raise TypeError(f"y must be dense: got a sparse matrix of shape {y.shape}.")
+    objects = getattr(estimator, "_input_objects", None)
+    if objects is not None and (taken := objects(X)) is not None:
+        least = options.get("ensure_min_samples", 1)
+        if len(taken) < least:
+            raise ValueError(
+                f"Found array with {len(taken)} sample(s) while a minimum of {least} "
+                f"is required by {type(estimator).__name__}."
+            )
+        return taken
+    if sp.issparse(X) and get_tags(estimator).input_tags.sparse:
+        if not options.get("accept_sparse") and not options.get("skip_check_array"):
+            X = X.toarray()
     return _validate_data(estimator, X, y, **options)
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de008

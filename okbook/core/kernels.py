@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKernel', 'TanimotoKernel', 'is_psd', 'check_gram',
-           'check_psd', 'GramKernel', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel', 'check_kernel_params',
-           'PairwiseKernel', 'FunctionKernel', 'check_kernel', 'squared_distances', 'center_gram', 'normalize_gram',
-           'pivoted_cholesky', 'is_factor']
+           'check_psd', 'GramKernel', 'graph_adjacency', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel',
+           'check_kernel_params', 'PairwiseKernel', 'FunctionKernel', 'check_kernel', 'squared_distances',
+           'center_gram', 'normalize_gram', 'pivoted_cholesky', 'is_factor']
 
 # %% ../../nbs/00_core.ipynb #8ed44b3b
 from inspect import Parameter, isclass, signature
@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
@@ -41,8 +42,8 @@ class Kernel(BaseEstimator):
     matrix between two sets of prepared outputs. It may define
 
     - ``_prepare(Y)``, which brings outputs into the form that ``_gram`` takes, by
-      default the rows of a float matrix; a kernel on other objects returns them as they
-      are;
+      default the rows of a float matrix; a kernel on objects that are not vectors
+      inherits from :class:`ObjectKernel` instead, which needs less;
     - ``check(Y, name)``, which refuses outputs that the kernel is not defined on;
     - ``_diag(A)``, the diagonal, where there is a faster way than by small blocks;
     - ``features(Y)``, where the feature map is explicit and small;
@@ -55,6 +56,10 @@ class Kernel(BaseEstimator):
     always_psd : bool
         Whether every Gram matrix of the kernel is positive semi-definite by a theorem.
         Estimators check the training Gram matrix of all other kernels.
+    on_objects : bool
+        Whether it compares objects in a sequence rather than the rows of a matrix, as
+        the subclasses of :class:`ObjectKernel` do. Estimators with such a kernel on the
+        inputs take a sequence for ``X``.
 
     Notes
     -----
@@ -73,6 +78,7 @@ class Kernel(BaseEstimator):
     """
 
     always_psd = False
+    on_objects = False
     _parameter_constraints = {}
 
     def __sklearn_tags__(self):
@@ -120,10 +126,19 @@ class Kernel(BaseEstimator):
             raise ValueError(
                 f"{name} holds strings, and {type(self).__name__} is a kernel on "
                 f"vectors. Choose a kernel by output_kernel (or input_kernel): 'dirac' "
-                f"for labels; for words and sequences a function f(Y1, Y2) of two "
-                f"lists that returns their Gram matrix, or GramKernel(K) with "
-                f"y=np.arange(n)."
+                f"for labels; 'spectrum' or 'subsequence' for words and sequences; a "
+                f"function f(Y1, Y2) of two lists that returns their Gram matrix; or "
+                f"GramKernel(K) with y=np.arange(n)."
             )
+        if kind := _kind_of_objects(Y):
+            raise ValueError(
+                f"{name} holds {kind}, and {type(self).__name__} is a kernel on "
+                f"vectors. Choose a kernel by output_kernel (or input_kernel): "
+                f"{_FOR_OBJECTS[kind]}, 'auto', or a function f(Y1, Y2) of two lists "
+                f"that returns their Gram matrix."
+            )
+        if sp.issparse(Y):
+            Y = Y.toarray()
         return check_array(
             Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
         )
@@ -206,6 +221,34 @@ class Kernel(BaseEstimator):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))
         return np.concatenate([self._gram(b, b).diagonal() for b in blocks])
+
+
+# Which kernels are meant for objects, for the error that names them.
+_FOR_OBJECTS = {
+    "sets": "'jaccard' or 'intersection'",
+    "dictionaries": "'jaccard' or 'intersection' for counts, 'weisfeiler_lehman' for "
+    "graphs",
+    "lists of strings": "'spectrum' or 'subsequence'",
+    "graphs": "'weisfeiler_lehman'",
+}
+
+
+def _kind_of_objects(Y):
+    """What outputs are that are neither numbers nor strings, by the first one; None if
+    they may be vectors."""
+    if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
+        Y = Y[:1].tolist()
+    first = Y[0] if isinstance(Y, (list, tuple)) and len(Y) else None
+    if isinstance(first, (set, frozenset)):
+        return "sets"
+    if isinstance(first, dict):
+        return "dictionaries"
+    if hasattr(first, "nodes") and hasattr(first, "adj"):
+        return "graphs"
+    strings = isinstance(first, (list, tuple)) and any(
+        isinstance(part, str) for part in first
+    )
+    return "lists of strings" if strings else None
 
 
 def _holds_strings(Y):
@@ -787,10 +830,9 @@ class _IndexKernel(Kernel):
 
     def _gram(self, A, B):
         K = self._matrix()
-        whole = all(
-            np.array_equal(Y, np.arange(len(K))) for Y in ([A] if B is A else [A, B])
-        )
-        return K if whole else K[np.ix_(A, B)]
+        if not np.array_equal(B, np.arange(len(K))):
+            return K[np.ix_(A, B)]
+        return K if B is A or np.array_equal(A, B) else K[A]
 
     def _diag(self, A):
         return self._matrix().diagonal()[A]
@@ -804,7 +846,8 @@ class GramKernel(_IndexKernel):
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        The Gram matrix. In float32 or float64 it is never copied, and clones share it.
+        The Gram matrix. In float32 or float64 it is never copied, and clones share it,
+        so that a grid search checks it once.
 
     Attributes
     ----------
@@ -834,16 +877,79 @@ class GramKernel(_IndexKernel):
 
     def __init__(self, K):
         self.K = K
+        self._checked = {}  # what was found good; clones share it
 
     def __sklearn_clone__(self):
-        return GramKernel(self.K)
+        copy = GramKernel(self.K)
+        copy._checked = self._checked
+        return copy
 
     def fit(self, Y=None):
         self._check_params()
-        self.K_ = check_gram(self.K)
+        if (
+            self._checked.get("K") is not self.K
+            or self._checked["sums"] != self._sums()
+        ):
+            found = check_gram(self.K)
+            self._checked.update(K=self.K, found=found, sums=self._sums())
+        self.K_ = self._checked["found"]
         return self
 
+    def _sums(self):
+        """The trace and a sum of 65,536 entries at most, which change if the matrix is
+        filled anew."""
+        K = self.K
+        if not isinstance(K, np.ndarray) or K.ndim != 2:
+            return None
+        return K.trace(), K[:: 1 + len(K) // 256, :: 1 + K.shape[1] // 256].sum()
+
 # %% ../../nbs/00_core.ipynb #b487e2b1
+def graph_adjacency(graph):
+    """Adjacency matrix of a graph of networkx; anything else is returned as it came.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or array-like or sparse matrix of shape (n, n)
+        An undirected graph.
+
+    Returns
+    -------
+    ndarray of shape (n, n), or what was given
+        The weights of the edges, 1 for an edge without the attribute "weight"; the
+        nodes are in the order of ``graph.nodes``.
+
+    Raises
+    ------
+    ValueError
+        If the graph is directed or has several edges between two nodes.
+
+    Notes
+    -----
+    networkx itself is not needed. Derived in :ref:`ch-core`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from okbook.core import graph_adjacency
+    >>> graph_adjacency(nx.path_graph(["a", "b", "c"]))
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    if not (hasattr(graph, "nodes") and hasattr(graph, "adj")):
+        return graph
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError(
+            f"A network must be undirected, with one edge between two nodes: got a "
+            f"networkx.{type(graph).__name__}. Convert it by networkx.Graph(graph)."
+        )
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    A = np.zeros((len(place), len(place)))
+    for a, b, weight in graph.edges(data="weight", default=1.0):
+        A[place[a], place[b]] = A[place[b], place[a]] = weight
+    return A
+
+
 @validate_params(
     {
         "normalized": ["boolean"],
@@ -855,7 +961,7 @@ def graph_laplacian(A, normalized=False):
 
     Parameters
     ----------
-    A : array-like or sparse matrix of shape (n, n)
+    A : array-like, sparse matrix of shape (n, n) or networkx.Graph
         Adjacency: symmetric, not negative; entries other than 0 and 1 are weights.
     normalized : bool, default=False
         Whether to return :math:`I - D^{-1/2} A D^{-1/2}` rather than :math:`D - A`.
@@ -884,7 +990,7 @@ def graph_laplacian(A, normalized=False):
            [-1.,  2., -1.],
            [ 0., -1.,  1.]])
     """
-    A = check_gram(A, name="The adjacency matrix", psd=False)
+    A = check_gram(graph_adjacency(A), name="The adjacency matrix", psd=False)
     if A.min(initial=0) < -1e-12 * A.max(initial=0):
         raise ValueError(
             f"The weights of a graph must not be negative: the least is {A.min():.3g}."
@@ -907,7 +1013,7 @@ def diffusion_gram(A, beta=1.0):
 
     Parameters
     ----------
-    A : array-like or sparse matrix of shape (n, n)
+    A : array-like, sparse matrix of shape (n, n) or networkx.Graph
         Adjacency of an undirected graph.
     beta : float, default=1.0
         The time of diffusion, not negative.
@@ -951,7 +1057,7 @@ class DiffusionKernel(_IndexKernel):
     ----------
     beta : float, default=1.0
         The time of diffusion.
-    adjacency : array-like or sparse matrix of shape (n, n), optional
+    adjacency : array-like, sparse matrix of shape (n, n) or networkx.Graph, optional
         The graph. With it the kernel is one over node numbers, and ``y`` holds node
         numbers. Without it the adjacency is what ``fit`` gets, and an estimator takes
         its ``y`` for the adjacency of the training nodes.
@@ -978,7 +1084,12 @@ class DiffusionKernel(_IndexKernel):
 
     _parameter_constraints = {
         "beta": [Interval(Real, 0, None, closed="left")],
-        "adjacency": ["array-like", "sparse matrix", None],
+        "adjacency": [
+            "array-like",
+            "sparse matrix",
+            HasMethods(["is_directed", "edges"]),  # of networkx
+            None,
+        ],
     }
 
     def __init__(self, beta=1.0, adjacency=None):

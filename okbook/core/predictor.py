@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils import ClassifierTags, RegressorTags, check_scalar
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -706,13 +706,13 @@ class OutputKernelMixin:
     - ``weights(X)``, an array or CSR matrix with a row for each query and a column for
       each training output.
 
-    From these it has ``predict``, ``decode``, ``predict_proba``, ``predict_gram``,
-    ``losses``, ``loss``, ``score`` and scikit-learn's tags. ``_fit_outputs`` validates
-    the parameters: those three, and all that are in ``_parameter_constraints`` of the
-    estimator. ``_checked_weights(X)`` are weights of a checked shape. For weights that
-    do not come from ``weights(X)``, as those of the trees that have not seen an
-    example, there are ``_predict(W)``, ``_losses(W, y)`` and
-    ``_score(W, y, sample_weight)``.
+    From these it has ``predict``, ``decode``, ``rank``, ``predict_proba``,
+    ``predict_gram``, ``losses``, ``loss``, ``score`` and scikit-learn's tags.
+    ``_fit_outputs`` validates the parameters: those three, and all that are in
+    ``_parameter_constraints`` of the estimator. ``_checked_weights(X)`` are weights
+    of a checked shape. For weights that do not come from ``weights(X)``, as those
+    of the trees that have not seen an example, there are ``_predict(W)``,
+    ``_losses(W, y)`` and ``_score(W, y, sample_weight)``.
 
     Attributes
     ----------
@@ -849,7 +849,7 @@ class OutputKernelMixin:
             )
         return W
 
-    def decode(self, X, candidates=None):
+    def decode(self, X, candidates=None, *, per_query=False):
         r"""Index of the candidate nearest to each prediction in feature space.
 
         .. math:: \arg\min_c \; k(c, c) - 2 \sum_i w_i(x) k(y_i, c)
@@ -862,11 +862,14 @@ class OutputKernelMixin:
             Where to look: the training outputs of non-zero weight, all training
             outputs, or these. By default, as the constructor says. Where only a Gram
             matrix was given, outputs are the indices of its rows.
+        per_query : bool, default=False
+            Whether ``candidates`` holds a sequence of outputs for each query.
 
         Returns
         -------
         ndarray of shape (q,)
-            Indices into the training outputs, or into the candidates that were given.
+            Indices into the training outputs, or into the candidates that were given
+            (for the query).
 
         Raises
         ------
@@ -880,7 +883,103 @@ class OutputKernelMixin:
         OK3 eq. 14 (eq-ok3-14) and 18 (eq-ok3-18). Derived in :ref:`ch-core-predictor`.
         """
         W = self._checked_weights(X)
+        if per_query:
+            return np.array([best[0] for best, _ in self._rank_each(W, candidates, 1)])
         return self._decode(W, self.candidates if candidates is None else candidates)[0]
+
+    def rank(self, X, candidates=None, k=10, *, per_query=False):
+        r"""The k candidates nearest to each prediction, with their scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+        candidates : "train" or sequence of outputs, optional
+            What to rank: all training outputs, or these. By default those of the
+            constructor, "support" meaning all training outputs.
+        k : int, default=10
+            How many; all if there are fewer.
+        per_query : bool, default=False
+            Whether ``candidates`` holds a sequence of outputs for each query.
+
+        Returns
+        -------
+        indices : ndarray of shape (q, k)
+            Indices into the candidates, the nearest first; of equal ones the first. A
+            list of arrays if ``per_query``.
+        scores : ndarray of shape (q, k)
+            Minus their squared distances to the prediction, :math:`-\|\hat\phi(x) -
+            \phi(c)\|^2`: at most zero, and comparable between queries. A list of arrays
+            if ``per_query``.
+
+        Raises
+        ------
+        ValueError
+            If a candidate is not what the kernel is defined on, or there is none.
+        TypeError
+            If the candidates are not a sequence.
+
+        Notes
+        -----
+        OK3 eq. 14 (eq-ok3-14) and 18 (eq-ok3-18), and what comes after the best.
+        Derived in :ref:`ch-core-predictor`.
+        """
+        check_scalar(k, "k", Integral, min_val=1)
+        W = self._checked_weights(X)
+        if per_query:
+            ranked = list(self._rank_each(W, candidates, k))
+            return [best for best, _ in ranked], [scores for _, scores in ranked]
+        candidates = self.candidates if candidates is None else candidates
+        if isinstance(candidates, str):
+            if candidates not in ("support", "train"):
+                raise ValueError(_CANDIDATES + f"got {candidates!r}.")
+            K, diag = self.gram_, self.gram_.diagonal()
+        else:
+            candidates = self._check_candidates(candidates)
+            kernel, outputs = self._kernel_and_outputs()
+            K, diag = kernel.gram(outputs, candidates), kernel.diag(candidates)
+        parts = [
+            self._nearest(W[rows], K, diag, k)
+            for rows in _blocks(W.shape[0], len(diag))
+        ]
+        return tuple(np.concatenate(part) for part in zip(*parts))
+
+    def _nearest(self, W, K, diag, k):
+        """Indices and scores of the k nearest candidates of each row of weights; a
+        column of K for each candidate."""
+        norms = feature_space_losses(
+            W, self.gram_, np.zeros(W.shape), np.zeros(W.shape[0])
+        )
+        distances, k = diag - 2.0 * (W @ K), min(k, len(diag))
+        chosen = _first_k_smallest(distances, k, diag)
+        far = np.take_along_axis(distances, chosen, axis=1)
+        order = np.stack([np.lexsort((i, merge_ties(f))) for i, f in zip(chosen, far)])
+        chosen, far = (np.take_along_axis(a, order, axis=1) for a in (chosen, far))
+        return chosen, -np.maximum(far + norms[:, None], 0.0)
+
+    def _rank_each(self, W, lists, k):
+        """Indices and scores of the k nearest of each query's own candidates."""
+        if not hasattr(lists, "__len__") or len(lists) != W.shape[0]:
+            raise ValueError(
+                f"per_query=True needs candidates with a sequence of outputs for each "
+                f"of the {W.shape[0]} queries: got "
+                f"{len(lists) if hasattr(lists, '__len__') else type(lists).__name__}."
+            )
+        kernel, outputs = self._kernel_and_outputs()
+        lists, start = [self._check_candidates(some) for some in lists], 0
+        while start < len(lists):
+            stop, flat = start + 1, list(lists[start])
+            while stop < len(lists) and len(flat) + len(lists[stop]) <= 4096:
+                flat.extend(lists[stop])
+                stop += 1
+            flat = np.asarray(flat) if isinstance(lists[start], np.ndarray) else flat
+            K, diag, place = kernel.gram(outputs, flat), kernel.diag(flat), 0
+            for query in range(start, stop):
+                part = slice(place, place := place + len(lists[query]))
+                row = slice(query, query + 1)
+                best, scores = self._nearest(W[row], K[:, part], diag[part], k)
+                yield best[0], scores[0]
+            start = stop
 
     def _decode(self, W, candidates):
         """Indices of the nearest candidates, and the candidates."""
@@ -920,7 +1019,7 @@ class OutputKernelMixin:
         kernel.K_ = kernel.K  # checked when it was given
         return kernel, np.arange(len(kernel.K))
 
-    def predict(self, X, candidates=None):
+    def predict(self, X, candidates=None, *, per_query=False):
         r"""Output predicted for each query.
 
         The exact pre-image where the kernel has one: the weighted mean :math:`\sum_i
@@ -934,6 +1033,8 @@ class OutputKernelMixin:
             Queries.
         candidates : {"support", "train"} or sequence of outputs, optional
             Where to look for a pre-image: see :meth:`decode`.
+        per_query : bool, default=False
+            Whether ``candidates`` holds a sequence of outputs for each query.
 
         Returns
         -------
@@ -958,7 +1059,12 @@ class OutputKernelMixin:
                 "predict_gram(X) for predicted kernel values, or decode(X) for the "
                 "nearest training example."
             )
-        return self._predict(self._checked_weights(X), candidates)
+        W = self._checked_weights(X)
+        if not per_query:
+            return self._predict(W, candidates)
+        chosen = [best[0] for best, _ in self._rank_each(W, candidates, 1)]
+        found = [some[i] for some, i in zip(candidates, chosen)]
+        return np.array(found) if isinstance(self.outputs_, np.ndarray) else found
 
     def _predict(self, W, candidates=None):
         """Outputs that weights stand for."""
@@ -1219,6 +1325,23 @@ class InputKernelMixin:
         "input_kernel_params": [dict, None],
     }
 
+    def _input_objects(self, X):
+        """The inputs as a vector of objects, if the kernel on them is one on objects;
+        otherwise None."""
+        if self.input_kernel is None or self._x_is_gram():
+            return None
+        kernel = check_kernel(
+            self.input_kernel, self.input_kernel_params, name="input_kernel"
+        )
+        if not kernel.on_objects:
+            return None
+        known = getattr(self, "input_kernel_", None)
+        checked = (kernel if known is None else known).check(X, "X")
+        objects = np.empty(len(checked), dtype=object)
+        for i, x in enumerate(checked):
+            objects[i] = x
+        return objects
+
     def _x_is_gram(self):
         return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
 
@@ -1258,6 +1381,8 @@ class InputKernelMixin:
         of ``X``."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._x_is_gram()
+        # validate_data makes them dense; a method for links predicts no vector
+        tags.input_tags.sparse = isinstance(self, OutputKernelMixin)
         return tags
 
 # %% ../../nbs/00_core_1_predictor.ipynb #a111f762
@@ -1328,6 +1453,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     def __init__(
         self,
         n_neighbors=5,
+        *,
         input_kernel=None,
         input_kernel_params=None,
         output_kernel="linear",

@@ -33,6 +33,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import (
@@ -569,8 +570,18 @@ _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge or tol
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n")
-def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
+@validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n", slack_weight="n")
+def leaf_machines(
+    Phi,
+    codes,
+    n_classes,
+    C,
+    *,
+    K=None,
+    slack_weight=None,
+    tol=1e-3,
+    random_state=None,
+):
     r"""Support vector machines on a feature map: one for two classes, else one for
     each class against the rest.
 
@@ -587,6 +598,8 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
     K : ndarray of shape (n, n), optional
         The Gram matrix of the features. If it is given, scikit-learn's SVC is trained
         on it; else :func:`linear_svm` on the features.
+    slack_weight : ndarray of shape (n,), optional
+        Factors of C for the examples, positive; only with ``K``.
     tol : float, default=1e-3
         Tolerance of the solver.
     random_state : int, RandomState or None, default=None
@@ -600,6 +613,11 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
         The intercepts.
     dual_coef : ndarray of shape (n_machines, n)
         The products of the dual variables with the signs of the classes.
+
+    Raises
+    ------
+    ValueError
+        If there are weights of the slacks but no Gram matrix.
 
     Notes
     -----
@@ -615,6 +633,8 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
     >>> coef.round(3), intercept.round(3)
     (array([[2.]]), array([-3.]))
     """
+    if slack_weight is not None and K is None:
+        raise ValueError("slack_weight needs the Gram matrix K: linear_svm has one C.")
     positive = range(1, 2) if n_classes == 2 else range(n_classes)
     dual_coef, intercept = (
         np.zeros((len(positive), len(codes))),
@@ -628,7 +648,7 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
         else:
             options = {"tol": tol, "cache_size": 500, "max_iter": _MAX_STEPS}
             machine = SVC(C=C, kernel="precomputed", **options)
-            machine.fit(K, signs)
+            machine.fit(K, signs, slack_weight)
             dual_coef[row, machine.support_] = machine.dual_coef_[0]
             intercept[row] = machine.intercept_[0]
     return np.asarray(Phi.T @ dual_coef.T).T, intercept, dual_coef
@@ -673,6 +693,9 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
     tol : float, default=1e-3
         Tolerance of the solver: the largest violation of an optimality condition, or
         the relative duality gap.
+    class_weight : dict or "balanced", optional
+        Factors of C for the examples of each class, as in scikit-learn's SVC. The
+        machine is then solved on the Gram matrix, however many examples there are.
     random_state : int, RandomState or None, default=None
         Seed of the split, of the linear solver, and of the default kernel's forest.
 
@@ -724,6 +747,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         "validation_forest": [StrOptions({"split", "whole"})],
         "solver": [StrOptions({"auto", "gram", "linear"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
         "random_state": ["random_state"],
     }
 
@@ -736,6 +760,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         validation_forest="split",
         solver="auto",
         tol=1e-3,
+        class_weight=None,
         random_state=None,
     ):
         self.kernel = kernel
@@ -744,6 +769,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         self.validation_forest = validation_forest
         self.solver = solver
         self.tol = tol
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -765,7 +791,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If there is one class only, lengths differ, the forest refuses the data, or
-            a parameter has a wrong value.
+            a parameter has a wrong value; if ``class_weight`` comes with the solver
+            "linear".
         MemoryError
             If the solver is "gram" and there is no room for the Gram matrix.
         """
@@ -780,6 +807,10 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"ForestKernelSVC needs two classes or more: y holds one class, "
                 f"{self.classes_[0]!r}."
+            )
+        if self.class_weight is not None and self.solver == "linear":
+            raise ValueError(
+                'class_weight needs solver="gram" (or "auto"): linear_svm has one C.'
             )
         grid = [self.C] if isinstance(self.C, Real) else self.C
         grid = np.sort(check_grid(grid, "C"))
@@ -846,12 +877,16 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
 
     def _gram(self, kernel, n):
         """The Gram matrix, if the machines are trained on it, else None."""
+        wanted = self.solver == "gram" or self.class_weight is not None
         small = self.solver == "auto" and n <= 10_000
-        return kernel.gram() if self.solver == "gram" or small else None
+        return kernel.gram() if wanted or small else None
 
     def _solve(self, Phi, codes, C, K):
         """The machines, on the Gram matrix or on the feature map."""
         options = {"tol": self.tol, "random_state": self.random_state}
+        if self.class_weight is not None:
+            y = self.classes_[codes]
+            options["slack_weight"] = compute_sample_weight(self.class_weight, y)
         return leaf_machines(Phi, codes, len(self.classes_), C, K=K, **options)
 
     def _validate(self, X, y, codes, grid):

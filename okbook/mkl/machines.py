@@ -14,6 +14,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.svm import SVC
 from sklearn.utils import (
@@ -23,9 +24,11 @@ from sklearn.utils import (
     column_or_1d,
 )
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from okbook.core import (
+    DiracKernel,
     LinearKernel,
     RBFKernel,
     check_array,
@@ -95,6 +98,35 @@ def _default_kernels(X):
     return [LinearKernel()] + [RBFKernel(sigma=middle * 2.0**k) for k in _WIDTHS]
 
 
+def _kernel_names(given):
+    """A name for each of a list of kernels, that it came with or that says what it is;
+    no two are equal."""
+    names = []
+    for m, kernel in enumerate(given):
+        parts = kernel if isinstance(kernel, tuple) else (kernel,)
+        if len(parts) == 3:
+            name = parts[0]
+        else:
+            seen = parts[0]
+            name = getattr(seen, "__name__", type(seen).__name__)
+            name = seen if isinstance(seen, str) else name
+            if len(parts) == 2 and isinstance(parts[1], (str, Integral)):
+                name += f"({parts[1]})"
+            elif len(parts) == 2 and isinstance(parts[1], (list, tuple)):
+                name += f"({', '.join(map(str, parts[1]))})"
+            times = sum(
+                other == name or other.startswith(f"{name}-") for other in names
+            )
+            name = f"{name}-{times + 1}" if times else name
+        if name in names:
+            raise ValueError(
+                f"kernels must have different names: {name!r} stands at "
+                f"{names.index(name)} and at {m}."
+            )
+        names.append(name)
+    return names
+
+
 def _columns(X, columns):
     """The columns of the inputs that a kernel looks at."""
     if columns is None:
@@ -108,6 +140,16 @@ def _columns(X, columns):
     if 0 in np.shape(seen):
         raise ValueError(f"kernels has a kernel on no column: got {columns!r}.")
     return seen
+
+
+def _seen_by(kernel, X, columns):
+    """What a kernel gets of the inputs; the Dirac kernel a vector of labels, one for
+    each different row of its columns."""
+    seen = _columns(X, columns)
+    if not isinstance(kernel, DiracKernel) or np.ndim(seen) != 2:
+        return seen
+    seen = np.asarray(seen)
+    return seen[:, 0] if seen.shape[1] == 1 else [repr(row) for row in seen.tolist()]
 
 
 @validate_arrays(weights="p")
@@ -261,12 +303,14 @@ class StandardizedKernelsMixin:
         prepared = []
         for m, kernel in enumerate(given):
             pair = kernel if isinstance(kernel, tuple) else (kernel, None)
+            pair = pair[1:] if len(pair) == 3 and isinstance(pair[0], str) else pair
             if len(pair) != 2:
                 raise ValueError(
-                    f"kernels[{m}] must be a kernel or a pair (kernel, columns): got "
-                    f"{kernel!r}."
+                    f"kernels[{m}] must be a kernel, a pair (kernel, columns), or "
+                    f"(name, kernel, columns): got {kernel!r}."
                 )
-            prepared.append((check_kernel(pair[0], name=f"kernels[{m}]"), pair[1]))
+            columns = pair[1](X) if callable(pair[1]) else pair[1]
+            prepared.append((check_kernel(pair[0], name=f"kernels[{m}]"), columns))
         return prepared
 
     def _training_grams(self, X, y=None):
@@ -280,15 +324,18 @@ class StandardizedKernelsMixin:
         self.moments_, self.kernels_ = [], []
         if isinstance(self.kernels, str):
             self.n_kernels_ = X.shape[1]
+            self._names = [f"kernel{m}" for m in range(X.shape[1])]
             return self._standardized(X[:, m] for m in range(X.shape[1]))
         kernels, self.X_fit_ = self._prepare_kernels(X), X
         self.n_kernels_ = len(kernels)
+        given = [kernel for kernel, _ in kernels]
+        self._names = _kernel_names(given if self.kernels is None else self.kernels)
         return self._standardized(self._fitted_grams(kernels, X, y))
 
     def _fitted_grams(self, kernels, X, y):
         """Fit the kernels, one at a time."""
         for kernel, columns in kernels:
-            seen = _columns(X, columns)
+            seen = _seen_by(kernel, X, columns)
             fitted = (
                 kernel.fit(seen, y)
                 if "y" in signature(kernel.fit).parameters
@@ -305,6 +352,13 @@ class StandardizedKernelsMixin:
             self.moments_.append(gram_moments(K, self.center, self.scale))
             yield standardize_gram(K, self.moments_[m])
 
+    @property
+    def named_weights_(self):
+        """The weights of the kernels by their names: a dictionary. A kernel that came
+        as (name, kernel, columns) has that name, another one is described."""
+        check_is_fitted(self, "weights_")
+        return dict(zip(self._names, self.weights_.tolist()))
+
     def _query_grams(self, X):
         """Gram matrices between new examples and the training examples, centred and
         scaled as those were."""
@@ -315,7 +369,8 @@ class StandardizedKernelsMixin:
                 K = X[:, m]
             else:
                 kernel, columns = self.kernels_[m]
-                K = kernel.gram(_columns(X, columns), _columns(self.X_fit_, columns))
+                both = (_seen_by(kernel, part, columns) for part in (X, self.X_fit_))
+                K = kernel.gram(*both)
             yield standardize_gram(K, moments)
 
     def __sklearn_tags__(self):
@@ -335,11 +390,14 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
+    kernels : None, "precomputed", or list of kernels, optional
         Kernels of :mod:`okbook.core`, names or functions, each on all columns of the
-        inputs or on its own. With None, a linear kernel and Gaussian ones of five
-        widths around the median distance. With "precomputed", inputs are stacks of Gram
-        matrices of shape (n, p, n_train).
+        inputs, or as a tuple (kernel, columns) or (name, kernel, columns) on some:
+        numbers or names of columns, one or a list, or a function of the inputs that
+        returns them, such as scikit-learn's ``make_column_selector``. The Dirac kernel
+        compares several columns as a whole. With None, a linear kernel and Gaussian
+        ones of five widths around the median distance. With "precomputed", inputs are
+        stacks of Gram matrices of shape (n, p, n_train).
     regularizer : {"l2", "l1", "l2-corr", "l1-corr", "sparse-corr"}, default="l2"
         The term R, as in :func:`make_regularizer`.
     lam : float, default=1e-3
@@ -369,6 +427,8 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
     gap_ : float
@@ -622,6 +682,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         "cv": ["cv_object"],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "class_weight": [None, StrOptions({"balanced"}), dict],
+        "probability": ["boolean"],
     }
 
     def __init__(
@@ -634,6 +695,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         center=True,
         scale=True,
         class_weight=None,
+        probability=False,
     ):
         self.kernels = kernels
         self.C = C
@@ -642,6 +704,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         self.center = center
         self.scale = scale
         self.class_weight = class_weight
+        self.probability = probability
 
     @abstractmethod
     def _learn_weights(self, grams, y, settings):
@@ -700,6 +763,11 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             )
         K = combine_grams(grams, sum_to_one(self.weights_))
         self.machine_ = self._machine(K, y, self.C_)
+        if self.probability:
+            smallest = np.unique(y, return_counts=True)[1].min()
+            self._calibrated = CalibratedClassifierCV(
+                clone(self.machine_), cv=max(2, min(5, smallest)), ensemble=False
+            ).fit(K, y)
         return self
 
     def cross_gram(self, X):
@@ -750,6 +818,26 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """
         K = self.cross_gram(X)
         return self.machine_.predict(K)
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X):
+        """Probabilities of the classes, with ``probability=True``.
+
+        A sigmoid of the decision values, fitted to those of a cross-validation of the
+        support vector machine (Platt).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d) or (m, p, n), or sequence
+            Examples, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Rows that sum to one, classes in the order of ``classes_``.
+        """
+        K = self.cross_gram(X)
+        return self._calibrated.predict_proba(K)
 
     def _machine(self, K, y, C):
         """The machine on a combined Gram matrix (eq-mkl-2)."""
@@ -808,8 +896,9 @@ class UniformMKL(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
         Penalty of a unit of slack; of several, the one of best cross-validated score is
         taken.
@@ -823,9 +912,13 @@ class UniformMKL(_KernelMachine):
         training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
     C_ : float
@@ -872,8 +965,9 @@ class BestKernel(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
         Penalty of a unit of slack; of several, the one of best cross-validated score is
         taken.
@@ -887,11 +981,15 @@ class BestKernel(_KernelMachine):
         training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
 
     Attributes
     ----------
     best_index_ : int
         Index of the kernel that was taken, the first of those that are best.
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels: a one and zeros.
     C_ : float
@@ -1023,8 +1121,9 @@ class AlignmentMKL(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     method : {"joint", "independent"}, default="joint"
         How alignments become weights.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
@@ -1041,9 +1140,13 @@ class AlignmentMKL(_KernelMachine):
         others, with it that of Cortes and others.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels, of norm one.
     C_ : float
@@ -1093,6 +1196,7 @@ class AlignmentMKL(_KernelMachine):
         center=True,
         scale=True,
         class_weight=None,
+        probability=False,
     ):
         super().__init__(
             kernels,
@@ -1102,6 +1206,7 @@ class AlignmentMKL(_KernelMachine):
             center=center,
             scale=scale,
             class_weight=class_weight,
+            probability=probability,
         )
         self.method = method
 
@@ -1125,8 +1230,9 @@ class TwoStageMKL(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     regularizer : {"l2", "l1", "l2-corr", "l1-corr", "sparse-corr"}, default="l2"
         The term R, as in :func:`make_regularizer`.
     lam : float or sequence of float, default=(0.1, 0.01, 0.001, 0.0001)
@@ -1154,6 +1260,8 @@ class TwoStageMKL(_KernelMachine):
         training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
     n_jobs : int, optional
         Threads of the first stage.
     random_state : int, RandomState instance or None, default=None
@@ -1161,6 +1269,8 @@ class TwoStageMKL(_KernelMachine):
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels, as the first stage finds them. The machine's kernel
         divides them by their sum.
@@ -1238,6 +1348,7 @@ class TwoStageMKL(_KernelMachine):
         center=True,
         scale=True,
         class_weight=None,
+        probability=False,
         n_jobs=None,
         random_state=None,
     ):
@@ -1249,6 +1360,7 @@ class TwoStageMKL(_KernelMachine):
             center=center,
             scale=scale,
             class_weight=class_weight,
+            probability=probability,
         )
         self.regularizer = regularizer
         self.lam = lam

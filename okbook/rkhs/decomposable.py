@@ -594,6 +594,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam=1e-3,
@@ -740,6 +741,7 @@ class CovarianceRidgeCV(CovarianceRidge):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam_grid=None,
@@ -993,6 +995,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         C=1.0,

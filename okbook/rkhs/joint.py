@@ -400,6 +400,7 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         C=1.0,

@@ -305,6 +305,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam_grid=None,
@@ -504,6 +505,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam=1e-3,

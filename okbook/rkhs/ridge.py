@@ -68,7 +68,9 @@ def block_gram(kernel, A, B=None):
            [2., 0., 4., 0.],
            [0., 2., 0., 4.]])
     """
-    B = A if B is None else B
+    A, B = (
+        Y.toarray() if hasattr(Y, "toarray") else Y for Y in (A, A if B is None else B)
+    )
     blocks = np.asarray(kernel(A, B), dtype=np.float64)
     n, m, d = len(A), len(B), blocks.shape[-1] if blocks.ndim else 0
     if blocks.shape != (n, m, d, d):
@@ -334,6 +336,7 @@ def operator_ridge(kernel, X, Y, lam):
     array([[3., 4.]])
     """
     Y = np.asarray(Y, dtype=np.float64)
+    X = X.toarray() if hasattr(X, "toarray") else X
     G = check_gram(
         block_gram(kernel, X), name="The Gram matrix of the operator-valued kernel"
     )
@@ -456,6 +459,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam=1e-3,

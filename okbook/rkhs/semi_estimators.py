@@ -361,6 +361,9 @@ class SmoothedRidgeMixin:
         return self
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #c0da7ba0
+_LIGHT = 0.01  # what the default smoothness penalty weighs against the labels
+
+
 class SemiSupervisedOutputKernelRidge(
     SmoothedRidgeMixin, InputKernelMixin, OutputKernelMixin, BaseEstimator
 ):
@@ -385,9 +388,12 @@ class SemiSupervisedOutputKernelRidge(
         Parameters of the input kernel.
     lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
-    lam2 : float, default=1e-3
+    lam2 : float, optional
         Smoothness penalty. With zero, the nodes without a label do not count: ridge
-        regression on the others.
+        regression on the others. It multiplies a sum over all pairs of nodes, whose
+        number and weights depend on the graph; by default it is a hundredth of l over
+        the sum of the weights (over n, for the diffusion smoothers), so that the
+        penalty stays light on every graph.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
         What stands in the place of the Laplacian of the graph: see
         :func:`graph_smoothers`.
@@ -415,6 +421,8 @@ class SemiSupervisedOutputKernelRidge(
     ----------
     labelled_ : ndarray of shape (l,)
         The labelled nodes, in the order of their outputs.
+    lam2_ : float
+        The smoothness penalty.
     transduction_weights_ : ndarray of shape (n, l)
         The weights of the labelled outputs at all nodes of ``fit``.
     landmarks_ : ndarray of shape (m,)
@@ -470,16 +478,17 @@ class SemiSupervisedOutputKernelRidge(
         **OutputKernelMixin._parameter_constraints,
         **SmoothedRidgeMixin._parameter_constraints,
         "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
-        "lam2": [Interval(Real, 0, 1e100, closed="both")],
+        "lam2": [Interval(Real, 0, 1e100, closed="both"), None],
         "beta2": [Interval(Real, 0, 1e100, closed="both")],
     }
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam=1e-3,
-        lam2=1e-3,
+        lam2=None,
         smoother="laplacian",
         beta2=1.0,
         graph="kernel",
@@ -532,8 +541,17 @@ class SemiSupervisedOutputKernelRidge(
         X = validate_data(self, X, dtype=np.float64)
         self._take_outputs(y, labelled, len(X))
         R, W = self._take_inputs(X)
+        self.lam2_ = self._light_penalty(W) if self.lam2 is None else float(self.lam2)
         (M,) = graph_smoothers(W, self.smoother, [self.beta2])
-        return self._set_weights(SmoothedSpectrum(R, M), self.lam, self.lam2)
+        return self._set_weights(SmoothedSpectrum(R, M), self.lam, self.lam2_)
+
+    def _light_penalty(self, W):
+        """The penalty with which all pairs of nodes together weigh a hundredth of the
+        labelled nodes."""
+        if self.smoother != "laplacian":  # its eigenvalues are at most one
+            return _LIGHT * len(self.labelled_) / W.shape[0]
+        total = float(W.sum() - W.diagonal().sum())
+        return _LIGHT * len(self.labelled_) / total if total > 0 else 0.0
 
     def spectra(self, X, betas):
         """Make the eigendecompositions for several values of ``beta2``.
@@ -578,7 +596,10 @@ class SemiSupervisedOutputKernelRidge(
             The fitted model.
         """
         self._validate_params()
+        if self.lam2 is None:
+            raise ValueError("fit_spectrum does not see the graph, and needs lam2.")
         self._take_outputs(y, labelled, len(spectrum.features))
+        self.lam2_ = float(self.lam2)
         return self._set_weights(spectrum, self.lam, self.lam2)
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #932ffaf8
@@ -699,6 +720,7 @@ class SemiSupervisedOutputKernelRidgeCV(
 
     def __init__(
         self,
+        *,
         input_kernel="rbf",
         input_kernel_params=None,
         lam_grid=None,

@@ -148,6 +148,26 @@ def _as_estimator(tree, params, shared):
     return member
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #31384531
+def _warn_of_equal_trees(X, n_estimators):
+    """Warn if random thresholds make no difference: each column has two values, and
+    every tree looks at all columns and all examples."""
+    ends = X.min(axis=0), X.max(axis=0)
+    if (
+        n_estimators > 1
+        and (ends[0] < ends[1]).any()
+        and all(
+            ((part == ends[0]) | (part == ends[1])).all()
+            for part in np.array_split(X, 8)
+        )
+    ):
+        warnings.warn(
+            "All trees are the same up to ties: each feature has only two values, so "
+            "random thresholds make no difference. Set max_features, for example to "
+            '"sqrt" or 0.3, or bootstrap=True.',
+            stacklevel=3,
+        )
+
+
 @validate_arrays(X="n p")
 def out_of_bag_weights(trees, X):
     """Mean weights over the trees that have not seen an example.
@@ -222,6 +242,12 @@ class _Forest(OutputKernelMixin, BaseEstimator):
             For NaN in ``X``, fewer than two examples, lengths that differ, outputs that
             the kernel is not defined on, a Gram matrix that is not one, or parameters
             out of range.
+
+        Warns
+        -----
+        UserWarning
+            If the trees of the ensemble are all the same, as on one-hot inputs when
+            each of them looks at all features and all examples.
         """
         self._validate_params()
         if self.oob_score and not self.bootstrap:
@@ -230,6 +256,8 @@ class _Forest(OutputKernelMixin, BaseEstimator):
                 "seen every example."
             )
         X, grower, sample_weight = prepare_growth(self, X, y, sample_weight)
+        if not self.bootstrap and self.max_features_ == X.shape[1] > 1:
+            _warn_of_equal_trees(X, self.n_estimators)
         seeds = _tree_seeds(check_random_state(self.random_state), self.n_estimators)
         how = self.bootstrap, sample_weight, self.ccp_alpha
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
@@ -248,6 +276,12 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         if self.oob_score:
             self._score_out_of_bag(X)
         return self
+
+    def __sklearn_tags__(self):
+        "Sparse inputs are made dense."
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def __sklearn_is_fitted__(self):
         "A fit that stopped at bad input leaves no trees, so the model is not fitted."

@@ -1009,6 +1009,12 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
             self.tree_ = prune_tree(self.tree_, self.ccp_alpha)
         return self
 
+    def __sklearn_tags__(self):
+        "Sparse inputs are made dense."
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def __sklearn_is_fitted__(self):
         "A fit that stopped at bad input leaves no tree, so the model is not fitted."
         return hasattr(self, "tree_")

@@ -531,7 +531,11 @@ def _judge_ridge(X, Q, Y, ridge):
     tolerance = 32 * len(K) * EPS * condition
     scale = max(np.abs(theirs).max(), np.abs(Q @ X.T).max() / (lam * condition), 1e-300)
     ours = ridge_weights(ridge_factor(K, lam), Q @ X.T)
-    model = OutputKernelRidge("linear", lam=lam).fit(X, Y) if len(X) > 1 else None
+    model = (
+        OutputKernelRidge(input_kernel="linear", lam=lam).fit(X, Y)
+        if len(X) > 1
+        else None
+    )
     found = [compare(ours, theirs, tolerance, scale, "weights")]
     if model:
         found.append(compare(model.weights(Q), theirs, tolerance, scale, "estimator"))
@@ -738,7 +742,9 @@ def _judge_semi(X, Q, edges, labelled, ridge, smooth):
     (M,) = graph_smoothers(W)
     spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
     ours = spectrum.weights(np.flatnonzero(labelled), lam, lam2)
-    model = SemiSupervisedOutputKernelRidge("linear", lam=lam, lam2=lam2, graph=W)
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=lam, lam2=lam2, graph=W
+    )
     model.fit(X, np.zeros(labelled.sum()), labelled=labelled)
     tolerance = max(1e-9, 256 * len(K) * EPS * growth)
     return [
@@ -767,9 +773,13 @@ def _judge_semi_none(X, Q, edges, labelled, ridge, smooth):
         raise PassedOver("too few labelled nodes")
     W = np.triu(edges, 1) + np.triu(edges, 1).T
     lam, y = ridge * np.square(X).sum() / len(X), np.zeros(labelled.sum())
-    ours = SemiSupervisedOutputKernelRidge("linear", lam=lam, lam2=0.0, graph=W)
+    ours = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=lam, lam2=0.0, graph=W
+    )
     ours = ours.fit(X, y, labelled=labelled).weights(Q)
-    theirs = OutputKernelRidge("linear", lam=lam).fit(X[labelled], y).weights(Q)
+    theirs = (
+        OutputKernelRidge(input_kernel="linear", lam=lam).fit(X[labelled], y).weights(Q)
+    )
     tolerance = max(1e-9, 64 * len(X) * EPS * (1 + 1 / ridge))
     return compare(ours, theirs, tolerance, max(1.0, np.abs(theirs).max()))
 
