@@ -4,7 +4,7 @@
 #   make test      every check                              make export   notebooks -> okbook/
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
-#   make ledger    the totals of the ledger in README.md
+#   make readme    the tables and pictures of README.md
 #   make package   wheel and source distribution, checked and installed in empty environments (needs the network)
 #   make pdf       the built book as one PDF, _build/okbook.pdf (needs Chromium)
 
@@ -24,7 +24,7 @@ book test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify package
-.PHONY: lab ledger export format clean distclean lock notebooks
+.PHONY: lab readme export format clean distclean lock notebooks
 
 help:
 	@sed -n '3,9s/^# *//p' Makefile
@@ -99,9 +99,9 @@ notebooks: env
 lab: env
 	$(BIN)/jupyter lab --notebook-dir=. nbs/index.md
 
-# The lines of the README that quote the ledger, computed again; tests/test_readme.py compares them.
-ledger: env
-	$(PY) -m okbook_book.ledger
+# What the README quotes of the ledger and of the benchmarks, and its pictures; tests/test_readme.py compares them.
+readme: env
+	$(PY) -m okbook_book.readme
 
 export: env
 	$(BIN)/nbdev_export
