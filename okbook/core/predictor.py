@@ -9,6 +9,7 @@ __all__ = ['NEARLY', 'output_kernel_loss', 'first_smallest', 'first_largest', 'm
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numba as nb
 import numpy as np
@@ -29,6 +30,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse
 from .checks import check_array, check_finite, validate_arrays, validate_data
 from okbook.core.kernels import (
     DiffusionKernel,
@@ -44,7 +46,12 @@ from okbook.core.kernels import (
 
 # %% ../../nbs/00_core_1_predictor.ipynb #1c51e4eb
 @validate_arrays()
-def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
+def output_kernel_loss(
+    y_true: Outputs,
+    y_pred: Outputs,
+    kernel: KernelLike = "linear",
+    kernel_params: dict[str, Any] | None = None,
+) -> float:
     r"""Mean loss of predicted outputs, measured in the feature space of a kernel.
 
     .. math:: \frac1q \sum_{i=1}^q \|\phi(\hat y_i) - \phi(y_i)\|^2
@@ -110,7 +117,9 @@ NEARLY = 1e-10
 
 
 @validate_arrays(values="any; infinite", scale="any; number")
-def first_smallest(values, axis=-1, scale=None):
+def first_smallest(
+    values: ArrayLike, axis: int = -1, scale: ArrayLike | None = None
+) -> Array:
     """Index of the smallest value, the first one among those that are equal up to
     rounding.
 
@@ -150,7 +159,9 @@ def first_smallest(values, axis=-1, scale=None):
 
 
 @validate_arrays(values="any; infinite", scale="any; number")
-def first_largest(values, axis=-1, scale=None):
+def first_largest(
+    values: ArrayLike, axis: int = -1, scale: ArrayLike | None = None
+) -> Array:
     """Index of the largest value, the first one among those that are equal up to
     rounding.
 
@@ -194,7 +205,7 @@ def _first_k_smallest(values, k, scale=None):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #t1e50005
 @validate_arrays(_finite=False, values="q; infinite")
-def merge_ties(values, scale=None):
+def merge_ties(values: ArrayLike, scale: float | None = None) -> Array:
     """Replace values that are equal up to rounding by a single value.
 
     Parameters
@@ -285,7 +296,9 @@ def _square_norm_rows(indptr, indices, data, K):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #763e1374
 @validate_arrays(W="q n; sparse", K="n m", diag="m")
-def decode_weights(W, K, diag, support=False):
+def decode_weights(
+    W: Array | Sparse, K: Array, diag: ArrayLike, support: bool = False
+) -> Array:
     r"""Nearest candidate of each predicted point: :math:`\arg\min_c k(c, c) - 2 \sum_i
     w_i k(y_i, c)`.
 
@@ -347,7 +360,9 @@ def _blocks(n_rows, n_columns, budget=2**24):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #e176a960
 @validate_arrays(W="q n; sparse", K="n n", K_cross="q n", diag="q")
-def feature_space_losses(W, K, K_cross, diag):
+def feature_space_losses(
+    W: Array | Sparse, K: Array, K_cross: Array, diag: ArrayLike
+) -> Array:
     r"""Loss of each predicted point, :math:`w^\top K w - 2 \sum_i w_i k(y_i, y) + k(y,
     y)`.
 
@@ -394,7 +409,7 @@ def feature_space_losses(W, K, K_cross, diag):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #7efbc46e
 @validate_arrays(W1="q1 n; sparse", W2="q2 n; sparse", K="n n")
-def predicted_gram(W1, W2, K):
+def predicted_gram(W1: Array | Sparse, W2: Array | Sparse, K: Array) -> Array:
     r"""Scalar products of predicted points in feature space, :math:`W_1 K W_2^\top`.
 
     Parameters
@@ -425,7 +440,7 @@ def predicted_gram(W1, W2, K):
     return np.asarray(W2 @ np.asarray(W1 @ K).T).T
 
 # %% ../../nbs/00_core_1_predictor.ipynb #5d0c31ae
-def check_labels(y, owner):
+def check_labels(y: ArrayLike, owner: str) -> Array:
     """Class labels as a vector, for a method of classification.
 
     Parameters
@@ -465,7 +480,7 @@ def check_labels(y, owner):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
 @validate_arrays(votes="q c")
-def class_probabilities(votes):
+def class_probabilities(votes: Array) -> Array:
     """Probabilities of classes, from votes that may be negative.
 
     Parameters
@@ -498,7 +513,12 @@ def class_probabilities(votes):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #173bc0af
 @validate_arrays(K="n n", sample_weight="n", diag="n")
-def feature_space_variance(K, sample_weight=None, *, diag=None):
+def feature_space_variance(
+    K: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    diag: ArrayLike | None = None,
+) -> float:
     r"""Variance of outputs in feature space, from their Gram matrix.
 
     .. math:: \frac1n \sum_i K_{ii} - \frac1{n^2} \sum_{i,j} K_{ij}
@@ -553,7 +573,13 @@ def _normalized_weights(sample_weight, n):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #ffa8d401
 @validate_arrays(losses="n", sample_weight="n")
-def feature_space_r2(losses, variance, sample_weight=None, *, rounding=0.0):
+def feature_space_r2(
+    losses: ArrayLike,
+    variance: float,
+    sample_weight: ArrayLike | None = None,
+    *,
+    rounding: float = 0.0,
+) -> float:
     """Coefficient of determination in feature space, one minus the mean loss over the
     variance.
 
@@ -657,7 +683,7 @@ class _TrainingGram:
         return {**self.__dict__, "kept": None}
 
 # %% ../../nbs/00_core_1_predictor.ipynb #c1a12e76
-def is_dirac(estimator):
+def is_dirac(estimator: BaseEstimator) -> bool:
     """Whether the output kernel of an estimator is the Dirac kernel, which makes it a
     classifier.
 
@@ -811,13 +837,13 @@ class OutputKernelMixin:
             gram.check_psd()
 
     @property
-    def gram_(self):
+    def gram_(self) -> Array:
         """Gram matrix of the training outputs, of shape (n, n); computed on first
         use and kept."""
         check_is_fitted(self)
         return self._training_gram.value()
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array | Sparse:
         """Weights of the training outputs in the prediction for each query: what an
         estimator must define.
 
@@ -849,7 +875,11 @@ class OutputKernelMixin:
             )
         return W
 
-    def decode(self, X, candidates=None):
+    def decode(
+        self,
+        X: ArrayLike,
+        candidates: Literal["support", "train"] | Outputs | None = None,
+    ) -> Array:
         r"""Index of the candidate nearest to each prediction in feature space.
 
         .. math:: \arg\min_c \; k(c, c) - 2 \sum_i w_i(x) k(y_i, c)
@@ -920,7 +950,11 @@ class OutputKernelMixin:
         kernel.K_ = kernel.K  # checked when it was given
         return kernel, np.arange(len(kernel.K))
 
-    def predict(self, X, candidates=None):
+    def predict(
+        self,
+        X: ArrayLike,
+        candidates: Literal["support", "train"] | Outputs | None = None,
+    ) -> Array | list[Any]:
         r"""Output predicted for each query.
 
         The exact pre-image where the kernel has one: the weighted mean :math:`\sum_i
@@ -979,7 +1013,7 @@ class OutputKernelMixin:
         return W @ onehot.astype(float)
 
     @available_if(is_dirac)
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Probability of each class: the sum of the weights of its training examples
         (Dirac kernel only).
 
@@ -996,7 +1030,7 @@ class OutputKernelMixin:
         """
         return class_probabilities(self._class_weights(self._checked_weights(X)))
 
-    def predict_gram(self, X1, X2=None):
+    def predict_gram(self, X1: ArrayLike, X2: ArrayLike | None = None) -> Array:
         r"""Predicted kernel between the outputs of queries, :math:`W_1 K W_2^\top`.
 
         Parameters
@@ -1023,7 +1057,9 @@ class OutputKernelMixin:
             return (W1 @ Phi) @ (W2 @ Phi).T
         return predicted_gram(W1, W2, self.gram_)
 
-    def losses(self, X, y, *, diag=None):
+    def losses(
+        self, X: ArrayLike, y: Outputs, *, diag: ArrayLike | None = None
+    ) -> Array:
         r"""Loss of each query, :math:`\|\hat\phi(x) - \phi(y)\|^2`, without a
         pre-image.
 
@@ -1080,7 +1116,14 @@ class OutputKernelMixin:
         )  # the part of a new label that no feature holds
         return row_norms(W @ known - truth, squared=True) + unseen
 
-    def loss(self, X, y, sample_weight=None, *, diag=None):
+    def loss(
+        self,
+        X: ArrayLike,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        diag: ArrayLike | None = None,
+    ) -> float:
         r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a
         pre-image.
 
@@ -1102,7 +1145,9 @@ class OutputKernelMixin:
         """
         return float(np.average(self.losses(X, y, diag=diag), weights=sample_weight))
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> float:
         r"""Quality of the predictions: :math:`R^2` in feature space; the accuracy for
         the Dirac kernel.
 
@@ -1327,13 +1372,13 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors=5,
-        input_kernel=None,
-        input_kernel_params=None,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="support",
-    ):
+        n_neighbors: int = 5,
+        input_kernel: KernelLike | None = None,
+        input_kernel_params: dict[str, Any] | None = None,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "support",
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
@@ -1341,7 +1386,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Keep the training inputs and outputs.
 
         Parameters
@@ -1375,7 +1420,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         )
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Sparse:
         """Weights of the training outputs: 1/k for the k nearest neighbours of each
         query.
 

@@ -9,8 +9,10 @@ __all__ = ['diffusion_factor', 'node_pairs', 'round_scores', 'curve_areas', 'cho
 # %% ../../nbs/02_rkhs_4_links.ipynb #eba79d79
 import copy
 import warnings
+from collections.abc import Callable, Sequence
 from itertools import product
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import joblib
 import numpy as np
@@ -23,6 +25,7 @@ from sklearn.utils import Bunch, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from .._types import Array, ArrayLike, Inputs, Seed, Sparse, Splitter
 from okbook.core import (
     NEARLY,
     check_array,
@@ -43,9 +46,12 @@ from okbook.rkhs.semi_estimators import (
 )
 from .semi_supervised import check_edge_weights, check_labelled
 
+if TYPE_CHECKING:  # for signatures
+    from okbook.core import OutputKernelMixin
+
 # %% ../../nbs/02_rkhs_4_links.ipynb #ebc2ba5e
 @validate_arrays(nu="r", V="l r")
-def diffusion_factor(nu, V, beta):
+def diffusion_factor(nu: Array, V: Array, beta: float) -> Array:
     r"""Factor the diffusion kernel of a network: its nodes as points.
 
     Parameters
@@ -96,7 +102,9 @@ def diffusion_factor(nu, V, beta):
     return V * np.exp(-0.5 * beta * nu)
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #4f6ffdc5
-def node_pairs(n_nodes, labelled, kind="any"):
+def node_pairs(
+    n_nodes: int, labelled: ArrayLike, kind: Literal["any", "one", "both"] = "any"
+) -> Array:
     """Choose the pairs of nodes that an evaluation counts.
 
     Parameters
@@ -151,7 +159,7 @@ def _check_kind(kind):
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #5fd382d0
 @validate_arrays(scores="any; infinite")
-def round_scores(scores):
+def round_scores(scores: Array) -> Array:
     """Round scores, so that those which are equal up to rounding errors are tied.
 
     Parameters
@@ -181,7 +189,7 @@ def round_scores(scores):
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #eaefc0d8
 @validate_arrays(_finite=False, truth="m; bools", scores="m")
-def curve_areas(truth, scores):
+def curve_areas(truth: Array, scores: Array) -> tuple[float, float]:
     """Areas under the ROC and the precision-recall curve, from two sorts.
 
     Parameters
@@ -244,7 +252,9 @@ def _link_curves(truth, scores):
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #c33626ab
 @validate_arrays(_finite=False, truth="m; bools", scores="m")
-def choose_threshold(truth, scores, rule="f1"):
+def choose_threshold(
+    truth: ArrayLike, scores: ArrayLike, rule: Literal["f1", "balanced"] = "f1"
+) -> float:
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is
     known.
 
@@ -343,7 +353,9 @@ class NodeFold:
     (4, 9)
     """
 
-    def __init__(self, A, held, kind="any"):
+    def __init__(
+        self, A: Array, held: ArrayLike, kind: Literal["any", "one", "both"] = "any"
+    ) -> None:
         _check_kind(kind)
         kept = np.setdiff1d(np.arange(len(A)), held)
         self.nodes, self.n_kept = np.concatenate([kept, held]), len(kept)
@@ -352,7 +364,7 @@ class NodeFold:
         self.truth = self.pairs(A[np.ix_(held, self.nodes)]) > 0
 
     @validate_arrays(S="h n; as it is")
-    def pairs(self, S):
+    def pairs(self, S: Array) -> Array:
         """Choose the pairs that count, each once.
 
         Parameters
@@ -375,7 +387,7 @@ class NodeFold:
             return np.concatenate([one, both])
         return one if self._kind == "one" else both
 
-    def coordinates(self, G):
+    def coordinates(self, G: Array) -> Array:
         """Predict all nodes by ridge regression on those kept, with penalty one.
 
         Parameters
@@ -393,7 +405,7 @@ class NodeFold:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-    def scores(self, E, beta):
+    def scores(self, E: Array, beta: float) -> Array:
         """Score the pairs that count.
 
         Parameters
@@ -413,7 +425,12 @@ class NodeFold:
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #6875099d
 @validate_arrays(A="l l; as it is")
-def node_folds(A, cv=5, random_state=None, kind="any"):
+def node_folds(
+    A: Array,
+    cv: Splitter = 5,
+    random_state: Seed = None,
+    kind: Literal["any", "one", "both"] = "any",
+) -> list[NodeFold]:
     """Split the labelled nodes into folds, on whose pairs scores can be judged.
 
     Parameters
@@ -595,7 +612,9 @@ class LinkMixin:
         else:
             self.threshold_ = float(self.threshold)
 
-    def predict(self, X1=None, X2=None):
+    def predict(
+        self, X1: ArrayLike | None = None, X2: ArrayLike | None = None
+    ) -> Array:
         """Predict links: the pairs whose score is above the threshold, as in
         eq-rrsn-10.
 
@@ -621,7 +640,9 @@ class LinkMixin:
             np.fill_diagonal(links, False)
         return links
 
-    def curves(self, X, y, mask=None):
+    def curves(
+        self, X: ArrayLike | None, y: Inputs, mask: ArrayLike | None = None
+    ) -> Bunch:
         """Compare the scores of all pairs of nodes with the truth, whatever the
         threshold.
 
@@ -677,7 +698,7 @@ class LinkMixin:
             )
         return _link_curves(truth, round_scores(S[upper]))
 
-    def score(self, X, y):
+    def score(self, X: ArrayLike, y: Inputs) -> float:
         """Area under the ROC curve of pairs of new nodes.
 
         Parameters
@@ -760,7 +781,7 @@ class _NodeEmbeddingMixin(LinkMixin):
         W = _node_weights(estimator, X, self.labelled_)
         self.node_embedding_ = np.asarray(W @ factor)
 
-    def embed(self, X=None):
+    def embed(self, X: ArrayLike | None = None) -> Array:
         r"""Predict nodes as points: the coordinates of :math:`\hat h(o)` in the feature
         space of the network.
 
@@ -786,7 +807,9 @@ class _NodeEmbeddingMixin(LinkMixin):
         inputs = _inputs_for(self.estimator_, X, self.labelled_)
         return np.asarray(self.estimator_.weights(inputs) @ self.factor_)
 
-    def score_pairs(self, X1=None, X2=None):
+    def score_pairs(
+        self, X1: ArrayLike | None = None, X2: ArrayLike | None = None
+    ) -> Array:
         r"""Score pairs of nodes: :math:`\inner{\hat h(o)}{\hat h(o')}`, the predicted
         output kernel.
 
@@ -811,7 +834,7 @@ class _NodeEmbeddingMixin(LinkMixin):
         E = self.embed(X1)
         return E @ (E if X2 is None else self.embed(X2)).T
 
-    def predict_graph(self, X=None, block=1024):
+    def predict_graph(self, X: ArrayLike | None = None, block: int = 1024) -> Sparse:
         """Predict a network, sparse, without ever forming all scores at once.
 
         Parameters
@@ -931,14 +954,14 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        beta=1.0,
-        threshold="f1",
-        cv=5,
-        pairs="any",
-        graph=None,
-        random_state=None,
-    ):
+        estimator: "OutputKernelMixin | None" = None,
+        beta: float = 1.0,
+        threshold: Literal["f1", "balanced"] | float = "f1",
+        cv: Splitter = 5,
+        pairs: Literal["any", "one", "both"] = "any",
+        graph: Inputs | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.beta = beta
         self.threshold = threshold
@@ -947,7 +970,7 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         self.graph = graph
         self.random_state = random_state
 
-    def fit(self, X, y, labelled=None):
+    def fit(self, X: ArrayLike, y: Inputs, labelled: ArrayLike | None = None) -> Self:
         """Fit the estimator on the labelled nodes, and choose the threshold.
 
         Parameters
@@ -1000,7 +1023,9 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #cd05b183
-def grid_areas(folds, grids, gram):
+def grid_areas(
+    folds: list[NodeFold], grids: dict[str, Sequence[float]], gram: Callable[..., Any]
+) -> tuple[list[dict[str, Any]], Array]:
     """Areas under both curves for all settings of a grid, fold by fold.
 
     Parameters
@@ -1066,16 +1091,16 @@ def _best_setting(means, others):
 class _SupervisedInputs:
     "What a search needs of the inputs without smoothness."
 
-    def __init__(self, template, X, labelled):
+    def __init__(self, template, X: ArrayLike, labelled: ArrayLike) -> None:
         self.template, self.X, self.labelled = template, X, labelled
         inputs = _inputs_for(template, X[labelled], labelled)
         self.K = clone(template)._fit_inputs(inputs)
 
-    def gram(self, lam, lam2, beta2):
+    def gram(self, lam: float, lam2: float, beta2: float):
         "The Gram matrix with which the penalty is one."
         return self.K / lam
 
-    def fit(self, K, lam, lam2, beta2):
+    def fit(self, K: Array, lam: float, lam2: float, beta2: float) -> Self:
         "The estimator with these parameters, fitted."
         estimator = clone(self.template).set_params(lam=lam)
         return _fit_nodes(estimator, self.X, K, self.labelled)
@@ -1085,21 +1110,21 @@ class _SmoothedInputs:
     """What a search needs of the inputs with smoothness: an eigendecomposition for
     each beta2, whichever nodes are labelled."""
 
-    def __init__(self, template, X, betas):
+    def __init__(self, template, X: ArrayLike, betas: Sequence[float]) -> None:
         self.template = clone(template).set_params(output_kernel="precomputed")
         self.spectra = dict(zip(betas, self.template.spectra(X, betas)))
 
-    def at(self, labelled):
+    def at(self, labelled: ArrayLike):
         "The same for a set of labelled nodes."
         self.labelled = labelled
         return self
 
-    def gram(self, lam, lam2, beta2):
+    def gram(self, lam: float, lam2: float, beta2: float):
         "The deformed kernel between the labelled nodes."
         F = self.spectra[beta2].deformed_features(lam, lam2, self.labelled)
         return F @ F.T
 
-    def fit(self, K, lam, lam2, beta2):
+    def fit(self, K: Array, lam: float, lam2: float, beta2: float) -> Self:
         "The estimator with these parameters, fitted: no decomposition is made again."
         estimator = copy.copy(self.template).set_params(lam=lam, lam2=lam2, beta2=beta2)
         return estimator.fit_spectrum(self.spectra[beta2], K, self.labelled)
@@ -1211,19 +1236,19 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        lam_grid=None,
-        lam2_grid=None,
-        beta_grid=None,
-        beta2_grid=None,
-        criterion="roc_auc",
-        threshold="f1",
-        cv=5,
-        pairs="any",
-        graph=None,
-        warm_start=False,
-        random_state=None,
-    ):
+        estimator: SemiSupervisedOutputKernelRidge | OutputKernelRidge | None = None,
+        lam_grid: Sequence[float] | None = None,
+        lam2_grid: Sequence[float] | None = None,
+        beta_grid: Sequence[float] | None = None,
+        beta2_grid: Sequence[float] | None = None,
+        criterion: Literal["roc_auc", "pr_auc"] = "roc_auc",
+        threshold: Literal["f1", "balanced"] | float = "f1",
+        cv: Splitter = 5,
+        pairs: Literal["any", "one", "both"] = "any",
+        graph: Inputs | None = None,
+        warm_start: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.lam_grid = lam_grid
         self.lam2_grid = lam2_grid
@@ -1237,7 +1262,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def fit(self, X, y, labelled=None):
+    def fit(self, X: ArrayLike, y: Inputs, labelled: ArrayLike | None = None) -> Self:
         """Choose the parameters and the threshold, and fit on all labelled nodes.
 
         Parameters
