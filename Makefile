@@ -65,6 +65,7 @@ test: env
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(PY) -m okbook_book.checks export clean words
 
 pytest: env

@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,8 @@ from sklearn.utils import check_array as _check_array
 from sklearn.utils.validation import validate_data as _validate_data
 
 from .._types import Array, ArrayLike, Inputs, Sparse
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de006
 def _refuse_odd(values, name):
@@ -170,9 +172,7 @@ def is_finite(values: Inputs) -> bool:
         return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
-def check_finite(
-    values: Array | Sparse | float, what: str, **sources: Any
-) -> Array | Sparse | float:
+def check_finite(values: Array | Sparse | float, what: str, **sources: Any) -> Any:
     """Refuse a computed result that is not finite, and say how large the numbers were
     that went in.
 
@@ -234,7 +234,7 @@ def _sizes(sources):
 _INSIDE = ContextVar("inside a function whose arrays are checked", default=False)
 
 
-def validate_arrays(_finite: bool = True, **declared: Any) -> Callable[..., Any]:
+def validate_arrays(_finite: bool = True, **declared: Any) -> Callable[[_F], _F]:
     """Declare the arrays that a function takes: they are read, compared and refused
     before it runs, and its result is refused if it is not finite.
 

@@ -418,7 +418,7 @@ class DiracKernel(Kernel):
             check_array(Y, ensure_2d=False, dtype=None, input_name=name), warn=True
         )
         check_classification_targets(Y)
-        return Y
+        return Y  # type: ignore[return-value]
 
     def fit(self, Y: Outputs | None = None) -> Self:
         if Y is not None:
@@ -1376,7 +1376,7 @@ def center_gram(K: Array) -> Array:
 @validate_arrays(_finite=False, K="n n")
 def normalize_gram(
     K: Array, *, tol: float = 0.0, return_norms: bool = False
-) -> tuple[Array, Array]:
+) -> Array | tuple[Array, Array]:
     """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
     j])``.
 

@@ -476,7 +476,7 @@ def check_labels(y: ArrayLike, owner: str) -> Array:
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=owner)
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
-    return y
+    return y  # type: ignore[return-value]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
 @validate_arrays(votes="q c")

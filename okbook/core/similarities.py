@@ -38,7 +38,7 @@ def make_psd(
     S: ArrayLike,
     method: Literal["clip", "flip", "shift"] = "clip",
     S_cross: ArrayLike | None = None,
-) -> tuple[Array, Array]:
+) -> Array | tuple[Array, Array]:
     r"""Make a Gram matrix from similarities that are not positive semi-definite.
 
     Parameters
@@ -104,7 +104,7 @@ def make_psd(
             f"S_cross must have a column for each of the {len(S)} training objects: "
             f"got shape {S_cross.shape}."
         )
-    return K, S_cross if method == "shift" else ((S_cross @ U) * signs) @ U.T
+    return K, S_cross if method == "shift" else ((S_cross @ U) * signs) @ U.T  # type: ignore[return-value]
 
 # %% ../../nbs/00_core_3_similarities.ipynb #16348bb1
 def _key(y):
@@ -189,7 +189,7 @@ class SimilarityKernel(Kernel):
         self.similarity_params = similarity_params
 
     @property
-    def always_psd(self) -> bool:
+    def always_psd(self) -> bool:  # type: ignore[override]
         """Whether it is a kernel on all objects."""
         return self.method != "shift"
 

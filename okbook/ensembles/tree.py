@@ -830,7 +830,7 @@ def check_examples(
     weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
-    return X, y, weight
+    return X, y, weight  # type: ignore[return-value]
 
 
 @validate_arrays(y="n; labels")

@@ -115,7 +115,7 @@ def target_alignment(K: ArrayLike, y: ArrayLike) -> float:
     if largest == 0.0:
         return np.float64(0.0)
     K = K / 2.0 ** np.floor(np.log2(largest))  # no square is too large, or too small
-    return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))
+    return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))  # type: ignore[return-value]
 
 # %% ../../nbs/03_forest_kernel.ipynb #8f149638
 def forest_trees(
@@ -282,7 +282,7 @@ class TreeShape(NamedTuple):
 
 
 def tree_shape(
-    tree: BaseEstimator, ancestor: Literal[None, "size", "depth"] = None
+    tree: BaseEstimator, ancestor: Literal["size", "depth"] | None = None
 ) -> TreeShape:
     """Number the leaves of a tree, and give each node its value.
 
@@ -990,7 +990,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         self,
         forest: BaseEstimator | None = None,
         *,
-        ancestor: Literal[None, "size", "depth"] = None,
+        ancestor: Literal["size", "depth"] | None = None,
         normalize: bool = False,
         oob: bool = False,
         tree_weights: ArrayLike | None = None,
@@ -1005,7 +1005,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Inputs, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: Inputs, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Grow the forest, or take it as it is, and keep the leaves of the training
         inputs.
 

@@ -147,7 +147,7 @@ def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
         if weight or np.isscalar(total):
             K = check_array(K, dtype=[np.float64, np.float32], input_name="A kernel")
             total = total + weight * K
-    return total
+    return total  # type: ignore[return-value]
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #8764df90
 class StandardizedKernelsMixin:
@@ -455,7 +455,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         center: bool = True,
         scale: bool = True,
         rho: float = 0.5,
-        pair_weight: Literal[None, "balanced"] = None,
+        pair_weight: Literal["balanced"] | None = None,
         n_pairs: int | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -632,12 +632,12 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         self,
         kernels: ArrayLike | Iterable[Array] | None = None,
         *,
-        C: float = (0.1, 1, 10, 100),
+        C: float | Sequence[float] = (0.1, 1, 10, 100),
         cv: Splitter = 3,
         scoring: str | Callable[..., Any] | None = None,
         center: bool = True,
         scale: bool = True,
-        class_weight: Literal[None, "balanced"] = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self.kernels = kernels
         self.C = C
@@ -1240,7 +1240,7 @@ class TwoStageMKL(_KernelMachine):
         rho: float = 0.5,
         cv: Splitter = 3,
         scoring: str | Callable[..., Any] | None = None,
-        pair_weight: Literal[None, "balanced"] = None,
+        pair_weight: Literal["balanced"] | None = None,
         n_pairs: int | None = None,
         tol: float = 1e-3,
         center: bool = True,

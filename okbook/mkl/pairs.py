@@ -579,7 +579,7 @@ class PairProblem:
         kernels: ArrayLike | Iterable[Array],
         y: ArrayLike,
         *,
-        pair_weight: Literal[None, "balanced"] = None,
+        pair_weight: Literal["balanced"] | None = None,
         n_pairs: int | None = None,
         n_kernels: int | None = None,
         check_psd: bool = True,

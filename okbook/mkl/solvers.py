@@ -710,7 +710,7 @@ class _SolverState:
         """The relative duality gap of the best weights and the best bound."""
         return (self.objective - self.dual) / self.objective
 
-    def record(self, point: SmoothedPoint, n_passes) -> None:
+    def record(self, point, n_passes):
         """Keep what a point tells, if it is better than what is known."""
         if point.objective < self.objective:
             self.objective, self.mu = point.objective, point.mu
@@ -723,20 +723,12 @@ class _SolverState:
 class _NewtonSolver:
     """Newton's method on a smoothed loss, with a certificate after each pass."""
 
-    def __init__(
-        self,
-        loss: float,
-        regularizer: "Regularizer",
-        tol: float,
-        max_iter: int,
-        verbose: int = 0,
-        problem: "PairProblem | None" = None,
-    ) -> None:
+    def __init__(self, loss, regularizer, tol, max_iter, verbose=0, problem=None):
         self.loss, self.regularizer, self.problem = loss, regularizer, problem
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
         self.flat = np.where(regularizer.curved, 0.0, regularizer.linear)
 
-    def solve(self, state, point: SmoothedPoint):
+    def solve(self, state, point):
         """Passes until the gap is closed; the state keeps the best weights and the best
         bound. Returns the last point."""
         before = self.loss.passes - state.n_passes
@@ -755,7 +747,7 @@ class _NewtonSolver:
             state.n_iter += 1
         return point
 
-    def closes(self, state, point: SmoothedPoint, n_passes):
+    def closes(self, state, point, n_passes):
         """Whether a point closes the gap, or no steps are left; the state keeps it."""
         R, lam = self.regularizer, state.lam
         sums = point.loss, point.total, point.adjoint
@@ -771,7 +763,7 @@ class _NewtonSolver:
             )
         return state.gap <= self.tol or state.n_iter >= self.max_iter
 
-    def descend(self, old: SmoothedPoint, lam: float, delta: float, slack):
+    def descend(self, old, lam, delta, slack):
         """The next point, with a new width: lower than the old one, at the cost of a
         second pass if need be."""
         H = self.loss.hessian(old) + lam * self.regularizer.quadratic
@@ -1060,7 +1052,7 @@ class _ShiftedLoss:
 
     _SUMS = ("loss", "smooth", "total", "adjoint")
 
-    def __init__(self, sample: int, full) -> None:
+    def __init__(self, sample, full):
         # many lams share the threads, and count their own passes
         self.sample, self.origin = replace(sample, n_jobs=None, passes=0.0), full.mu
         here = self.sample.evaluate(full.mu, full.delta)
@@ -1079,7 +1071,7 @@ class _ShiftedLoss:
         """That of the sample."""
         return self.sample.damping
 
-    def evaluate(self, mu: Array, delta: float):
+    def evaluate(self, mu, delta):
         """A point of the sample, shifted."""
         point = self.sample.evaluate(mu, delta)
         along = self.shift["adjoint"] @ (mu - self.origin)
@@ -1087,14 +1079,14 @@ class _ShiftedLoss:
         moved["loss"], moved["smooth"] = moved["loss"] - along, moved["smooth"] - along
         return replace(point, **moved)
 
-    def between(self, old: SmoothedPoint, new: ArrayLike, x: float, delta: float):
+    def between(self, old, new, x, delta):
         """The loss on the way; the shift is linear in the weights."""
         mu, way = (1.0 - x) * old.mu + x * new.mu, new.mu - old.mu
         level = self.shift["smooth"] - self.shift["adjoint"] @ (mu - self.origin)
         loss = self.sample.between(old, new, x, delta)
         return loss + [level, self.shift["adjoint"] @ way]
 
-    def hessian(self, point: SmoothedPoint):
+    def hessian(self, point):
         """That of the sample: a linear function has none."""
         return self.sample.hessian(point)
 

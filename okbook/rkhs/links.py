@@ -231,7 +231,7 @@ def curve_areas(truth: Array, scores: Array) -> tuple[float, float]:
     below = np.searchsorted(negative, positive, "left")
     ties = np.searchsorted(negative, positive, "right") - below
     hits = p - np.searchsorted(positive, positive, "left")
-    return (below + 0.5 * ties).sum() / (p * n), np.mean(hits / (hits + n - below))
+    return (below + 0.5 * ties).sum() / (p * n), np.mean(hits / (hits + n - below))  # type: ignore[return-value]
 
 
 def _link_curves(truth, scores):
@@ -1091,16 +1091,16 @@ def _best_setting(means, others):
 class _SupervisedInputs:
     "What a search needs of the inputs without smoothness."
 
-    def __init__(self, template, X: ArrayLike, labelled: ArrayLike) -> None:
+    def __init__(self, template, X, labelled):
         self.template, self.X, self.labelled = template, X, labelled
         inputs = _inputs_for(template, X[labelled], labelled)
         self.K = clone(template)._fit_inputs(inputs)
 
-    def gram(self, lam: float, lam2: float, beta2: float):
+    def gram(self, lam, lam2, beta2):
         "The Gram matrix with which the penalty is one."
         return self.K / lam
 
-    def fit(self, K: Array, lam: float, lam2: float, beta2: float) -> Self:
+    def fit(self, K, lam, lam2, beta2):
         "The estimator with these parameters, fitted."
         estimator = clone(self.template).set_params(lam=lam)
         return _fit_nodes(estimator, self.X, K, self.labelled)
@@ -1110,21 +1110,21 @@ class _SmoothedInputs:
     """What a search needs of the inputs with smoothness: an eigendecomposition for
     each beta2, whichever nodes are labelled."""
 
-    def __init__(self, template, X: ArrayLike, betas: Sequence[float]) -> None:
+    def __init__(self, template, X, betas):
         self.template = clone(template).set_params(output_kernel="precomputed")
         self.spectra = dict(zip(betas, self.template.spectra(X, betas)))
 
-    def at(self, labelled: ArrayLike):
+    def at(self, labelled):
         "The same for a set of labelled nodes."
         self.labelled = labelled
         return self
 
-    def gram(self, lam: float, lam2: float, beta2: float):
+    def gram(self, lam, lam2, beta2):
         "The deformed kernel between the labelled nodes."
         F = self.spectra[beta2].deformed_features(lam, lam2, self.labelled)
         return F @ F.T
 
-    def fit(self, K: Array, lam: float, lam2: float, beta2: float) -> Self:
+    def fit(self, K, lam, lam2, beta2):
         "The estimator with these parameters, fitted: no decomposition is made again."
         estimator = copy.copy(self.template).set_params(lam=lam, lam2=lam2, beta2=beta2)
         return estimator.fit_spectrum(self.spectra[beta2], K, self.labelled)

@@ -450,7 +450,7 @@ def pairwise_svm(
     balanced: bool = False,
     tol: float = 1e-3,
     max_iter: int = 200,
-) -> tuple[Array, float, int]:
+) -> tuple[Array, float, float, int]:
     r"""Train a support vector machine on all pairs of nodes, with the tensor product
     pairwise kernel.
 
@@ -627,7 +627,7 @@ class PairwiseKernelSVM(_BilinearLinks):
         input_kernel_params: dict[str, Any] | None = None,
         C: float = 1.0,
         bias: float = 1.0,
-        class_weight: Literal[None, "balanced"] = None,
+        class_weight: Literal["balanced"] | None = None,
         tol: float = 1e-3,
         max_iter: int = 200,
         threshold: Literal["f1", "balanced"] | float = 0.0,
@@ -891,7 +891,7 @@ class LocalModelSVM(_BilinearLinks):
         input_kernel: KernelLike = "rbf",
         input_kernel_params: dict[str, Any] | None = None,
         C: float = 1.0,
-        class_weight: Literal[None, "balanced"] = None,
+        class_weight: Literal["balanced"] | None = None,
         lam: float = 0.1,
         tol: float = 1e-3,
         threshold: Literal["f1", "balanced"] | float = 0.0,

@@ -210,7 +210,7 @@ class RKHSFunction:
         It is ``eq-rrsn-1``, once for each term of the sum. Derived in the chapter
         :ref:`ch-rkhs`.
         """
-        return np.vdot(self(other.points), other.coefficients)
+        return np.vdot(self(other.points), other.coefficients)  # type: ignore[return-value]
 
 # %% ../../nbs/02_rkhs.ipynb #9e1ed9cf
 def check_penalty(

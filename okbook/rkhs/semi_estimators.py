@@ -136,7 +136,7 @@ def search_penalties(
     lam_grid: Sequence[float],
     lam2_grid: Sequence[float],
     splits: Sequence[tuple[Any, Any]],
-) -> tuple[Array, tuple[int, int, int], SmoothedSpectrum]:
+) -> tuple[Array, tuple[int, ...] | None, SmoothedSpectrum]:
     """Cross-validate several smoothers, each with a grid of penalties.
 
     Parameters

@@ -22,7 +22,7 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -891,7 +891,9 @@ def recording(folder: PathLike, table: Table, entry: dict[str, Any]) -> Iterator
             commit()
 
 
-def sort_cells(folder: PathLike, table: Table, drop: set[Key] = frozenset()) -> None:
+def sort_cells(
+    folder: PathLike, table: Table, drop: Collection[Key] = frozenset()
+) -> None:
     """Put the stored cells into the order of the table, and close the record.
 
     Parameters

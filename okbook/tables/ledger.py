@@ -470,7 +470,7 @@ class LedgerCell:
     explanations: tuple = ()
 
     @property
-    def where(self) -> str:
+    def where(self) -> tuple[str, str]:
         """Row and column."""
         return self.row, self.column
 

@@ -845,7 +845,7 @@ def prepare_growth(
     outputs = search_form(model.kernel_, model.outputs_, training_gram.value)
     if isinstance(outputs, GramOutputs):  # an exact factor is a proof
         training_gram.check_psd()
-    return X, TreeGrower(X, outputs, rules), sample_weight
+    return X, TreeGrower(X, outputs, rules), sample_weight  # type: ignore[return-value]
 
 
 def check_queries(model: BaseEstimator, X: ArrayLike) -> Array:

@@ -258,10 +258,10 @@ class CheckList(list):
         name: str,
         claim: str,
         oracle: str,
-        tolerance: str,
+        tolerance: float,
         *,
         draw: Callable[..., Any],
-        axes: Mapping[str, str] = (),
+        axes: Mapping[str, str] | tuple[()] = (),
         refusals: tuple[str, ...] = (),
     ) -> Callable[..., Any]:
         """Make a check of the judge that follows: a decorator.
