@@ -203,3 +203,11 @@ def test_whole_sequences_are_legal():
 def test_a_cluster_grows_the_same_trees():
     _, said = run("64_gallery_15_dask")
     assert said.count("60 of 60 trees are the same") == 2
+
+
+def test_a_saved_model_is_small_and_the_same():
+    space, said = run("64_gallery_16_service")
+    assert said.count("the same predictions: True") == 3
+    ridge, ours, theirs = space["megabytes"].values()
+    assert ridge[-1] / ridge[-3] > 10 and ours[-1] / ours[-3] < 5  # n, four times
+    assert all(a < b for a, b in zip(ours, theirs))
