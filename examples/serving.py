@@ -95,9 +95,7 @@ def save_and_serve(model, queries, path):
     assert "error" in refused
     print(f"saved:       {os.path.getsize(path) / 1e6:.1f} MB in {saved:.2f} s")
     print(f"here:        {len(rows)} predictions in {here:.3f} s")
-    print(
-        f"served:      started, loaded and one in {loaded:.2f} s, {len(rows)} in {asked:.3f} s"
-    )
+    print(f"served:      the first in {loaded:.2f} s, {len(rows)} in {asked:.3f} s")
     print(f"memory:      {megabytes():.0f} MB here, {answer['megabytes']:.0f} MB there")
     print("the same predictions from another process")
 
