@@ -5,7 +5,7 @@
 #   make class     notebooks for a class, slides            make export   notebooks -> okbook/
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
-#   make ledger    the totals of the ledger in README.md
+#   make readme    the tables and pictures of README.md
 #   make package   wheel and source distribution, checked and installed in empty environments (needs the network)
 #   make pdf       the built book as one PDF, _build/okbook.pdf (needs Chromium)
 
@@ -25,7 +25,7 @@ book class test-class test pytest test-data texts elsewhere notebooks: export OK
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify package
-.PHONY: lab edit class test-class publish-class time-class ledger export format clean distclean lock notebooks
+.PHONY: lab edit class test-class publish-class time-class readme export format clean distclean lock notebooks
 
 help:
 	@sed -n '3,10s/^# *//p' Makefile
@@ -66,6 +66,7 @@ test: env
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(PY) -m okbook_book.checks export clean words
 
 pytest: env
@@ -125,9 +126,9 @@ lab: env
 edit: env
 	$(BIN)/jupyter lab --notebook-dir=. nbs/index.md
 
-# The lines of the README that quote the ledger, computed again; tests/test_readme.py compares them.
-ledger: env
-	$(PY) -m okbook_book.ledger
+# What the README quotes of the ledger and of the benchmarks, and its pictures; tests/test_readme.py compares them.
+readme: env
+	$(PY) -m okbook_book.readme
 
 export: env
 	$(BIN)/nbdev_export

@@ -17,9 +17,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 # %% ../nbs/97_class.ipynb #a9919b91
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class PageTests:
     exercises: dict
 
 
-def read_tests(path):
+def read_tests(path: str | Path) -> dict[str, PageTests]:
     """Read the tests that ``make class`` has written.
 
     Parameters
@@ -62,7 +64,7 @@ def read_tests(path):
     }
 
 
-def answer_namespace(page):
+def answer_namespace(page: PageTests) -> dict[str, Any]:
     """The names that an answer to an exercise of a page may use.
 
     Parameters
@@ -86,7 +88,7 @@ def answer_namespace(page):
 GUARDED = {"builtins", "math", "random", "numpy", "scipy", "sklearn", "okbook"}
 
 
-def guarded_names():
+def guarded_names() -> dict[Any, Any]:
     "Functions and classes of what a test may use, and the methods of our classes."
     importlib.import_module("numpy.testing")  # which NumPy would load later
     found = {}
@@ -103,7 +105,7 @@ def guarded_names():
     return found
 
 
-def replaced_names(before):
+def replaced_names(before: dict[Any, Any]) -> list[str]:
     """Which of the names in `before` mean something else now; they are given back what
     they meant.
 
@@ -142,7 +144,7 @@ def _run(cells, space, what):
     return ""
 
 
-def judge(exercise, answer, page):
+def judge(exercise: dict[str, Any], answer: list[str], page: PageTests) -> str:
     """Judge an answer, in this process.
 
     Parameters
@@ -193,7 +195,7 @@ ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OKBOOK_OFFLINE": "1
 CHILD = "from okbook.grading import run_task; run_task()"
 
 
-def run_task():
+def run_task() -> None:
     "Judge the task on the standard input: what a fresh process does."
     task = json.load(sys.stdin)
     page = PageTests(**task["page"])
@@ -202,7 +204,9 @@ def run_task():
     target.write_text(json.dumps([task["token"], said]), encoding="utf8")
 
 
-def judge_apart(exercise, answer, page, seconds=60.0):
+def judge_apart(
+    exercise: dict[str, Any], answer: list[str], page: PageTests, seconds: float = 60.0
+) -> str:
     """Judge an answer in a process of its own.
 
     Parameters
@@ -264,7 +268,7 @@ def _verdict(target, token, status):
     return said if found == token else "tampered with: a verdict that is not ours"
 
 # %% ../nbs/97_class.ipynb #6ec3e7a4
-def read_answers(path):
+def read_answers(path: str | Path) -> tuple[str, dict[str, Any]]:
     """Read the answers and the tests of a student's notebook.
 
     Parameters
@@ -337,7 +341,12 @@ class Verdict:
     message: str
 
 
-def grade_notebook(path, tests, seconds=60.0, name=None):
+def grade_notebook(
+    path: str | Path,
+    tests: dict[str, PageTests],
+    seconds: float = 60.0,
+    name: str | None = None,
+) -> list[Verdict]:
     """Judge all answers in a student's notebook; it never raises.
 
     Parameters
@@ -384,7 +393,12 @@ def grade_notebook(path, tests, seconds=60.0, name=None):
     return verdicts
 
 # %% ../nbs/97_class.ipynb #9b01adc5
-def grade_folder(folder, tests, seconds=60.0, n_jobs=None):
+def grade_folder(
+    folder: str | Path,
+    tests: dict[str, PageTests],
+    seconds: float = 60.0,
+    n_jobs: int | None = None,
+) -> Iterator[Any]:
     """Judge all notebooks in a folder, and in its subfolders.
 
     Parameters
@@ -416,7 +430,7 @@ def grade_folder(folder, tests, seconds=60.0, n_jobs=None):
         )
 
 
-def find_tests(start="."):
+def find_tests(start: str | Path = ".") -> Path:
     """The file ``tests.json`` of the class edition, here or in a folder above.
 
     Parameters

@@ -41,8 +41,6 @@ from okbook.trees import (
     resolve_min_samples,
     search_form,
     split_score,
-)
-from okbook.trees import (
     tree as trees,
 )
 

@@ -76,6 +76,10 @@ from .refutation import (
     number_length,
     refute,
 )
+from .scale import (
+    predict_in_batches,
+    write_gram,
+)
 from .scores import (
     StratifiedOrderFold,
     alignment,
@@ -166,6 +170,7 @@ __all__ = [
     "number_length",
     "output_kernel_loss",
     "pivoted_cholesky",
+    "predict_in_batches",
     "pr_auc",
     "predicted_gram",
     "refute",
@@ -176,4 +181,5 @@ __all__ = [
     "validate_arrays",
     "validate_data",
     "vertical_roc",
+    "write_gram",
 ]

@@ -8,13 +8,20 @@ __all__ = ['check_array', 'validate_data', 'is_finite', 'check_finite', 'validat
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de004
 import functools
 import inspect
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array as _check_array
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data as _validate_data
+
+from .._types import Array, ArrayLike, Inputs, Sparse
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de006
 def _refuse_odd(values, name):
@@ -34,7 +41,9 @@ def _refuse_odd(values, name):
         )
 
 
-def check_array(array, *, input_name="the array", **options):
+def check_array(
+    array: Inputs, *, input_name: str = "the array", **options: Any
+) -> Array | Sparse:
     """Read an array as scikit-learn's function of the same name does, and refuse masked
     entries.
 
@@ -83,7 +92,12 @@ def check_array(array, *, input_name="the array", **options):
         raise type(error)(said) from error
 
 
-def validate_data(estimator, X="no_validation", y="no_validation", **options):
+def validate_data(
+    estimator: BaseEstimator,
+    X: Inputs = "no_validation",
+    y: ArrayLike = "no_validation",
+    **options: Any,
+) -> Any:
     """Read the data of an estimator as scikit-learn's function of the same name does,
     and refuse masked entries. A sparse matrix becomes a dense one if the estimator says
     by its tags that it takes sparse matrices, but not here.
@@ -142,7 +156,7 @@ def validate_data(estimator, X="no_validation", y="no_validation", **options):
     return _validate_data(estimator, X, y, **options)
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de008
-def is_finite(values):
+def is_finite(values: Inputs) -> bool:
     """Whether an array holds neither NaN nor infinity.
 
     Parameters
@@ -172,7 +186,7 @@ def is_finite(values):
         return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
-def check_finite(values, what, **sources):
+def check_finite(values: Array | Sparse | float, what: str, **sources: Any) -> Any:
     """Refuse a computed result that is not finite, and say how large the numbers were
     that went in.
 
@@ -234,7 +248,7 @@ def _sizes(sources):
 _INSIDE = ContextVar("inside a function whose arrays are checked", default=False)
 
 
-def validate_arrays(_finite=True, **declared):
+def validate_arrays(_finite: bool = True, **declared: Any) -> Callable[[_F], _F]:
     """Declare the arrays that a function takes: they are read, compared and refused
     before it runs, and its result is refused if it is not finite.
 

@@ -9,8 +9,10 @@ __all__ = ['Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKern
            'center_gram', 'normalize_gram', 'pivoted_cholesky', 'is_factor']
 
 # %% ../../nbs/00_core.ipynb #8ed44b3b
+from collections.abc import Callable
 from inspect import Parameter, isclass, signature
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg as sla
@@ -29,6 +31,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, Inputs, KernelLike, Outputs
 from .checks import check_array, check_finite, validate_arrays
 
 # %% ../../nbs/00_core.ipynb #5e309be0
@@ -88,7 +91,7 @@ class Kernel(BaseEstimator):
         tags._skip_test = True
         return tags
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         """Learn what the kernel needs from training outputs; most kernels only check
         their parameters.
 
@@ -107,7 +110,7 @@ class Kernel(BaseEstimator):
             self._prepare(Y)
         return self
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         """Refuse outputs that the kernel is not defined on.
 
         Parameters
@@ -143,7 +146,7 @@ class Kernel(BaseEstimator):
             Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
         )
 
-    def gram(self, Y1, Y2=None):
+    def gram(self, Y1: Outputs, Y2: Outputs | None = None) -> Array:
         """Gram matrix between two sets of outputs.
 
         Parameters
@@ -176,7 +179,7 @@ class Kernel(BaseEstimator):
             K = self._gram(A, B)
         return check_finite(K, f"The kernel {type(self).__name__}", Y1=A, Y2=B)
 
-    def diag(self, Y):
+    def diag(self, Y: Outputs) -> Array:
         """Diagonal of the Gram matrix, without the rest of it.
 
         Parameters
@@ -195,7 +198,7 @@ class Kernel(BaseEstimator):
             diag = self._diag(A)
         return check_finite(diag, f"The kernel {type(self).__name__}", Y=A)
 
-    def __call__(self, Y1, Y2=None):
+    def __call__(self, Y1: Outputs, Y2: Outputs | None = None) -> Array:
         """Gram matrix: the same as ``gram``."""
         return self.gram(Y1, Y2)
 
@@ -285,7 +288,7 @@ class LinearKernel(Kernel):
     def _diag(self, A):
         return row_norms(A, squared=True)
 
-    def features(self, Y):
+    def features(self, Y: ArrayLike) -> Array:
         """Feature map: the vectors themselves.
 
         Parameters
@@ -332,7 +335,9 @@ class PolynomialKernel(Kernel):
         "coef0": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, degree=3, gamma=None, coef0=1.0):
+    def __init__(
+        self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0
+    ) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
@@ -400,7 +405,7 @@ class RBFKernel(Kernel):
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, sigma=None, gamma=None):
+    def __init__(self, sigma: float | None = None, gamma: float | None = None) -> None:
         self.sigma = sigma
         self.gamma = gamma
 
@@ -451,19 +456,19 @@ class DiracKernel(Kernel):
 
     always_psd = True
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Array:
         Y = column_or_1d(
             check_array(Y, ensure_2d=False, dtype=None, input_name=name), warn=True
         )
         check_classification_targets(Y)
-        return Y
+        return Y  # type: ignore[return-value]
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         if Y is not None:
             self.classes_ = np.unique(self.check(Y))
         return self
 
-    def features(self, Y):
+    def features(self, Y: ArrayLike) -> Array:
         """Feature map: one-hot encoding on the classes seen in ``fit``; an unseen label
         gets zeros.
 
@@ -536,7 +541,9 @@ class TanimotoKernel(Kernel):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n")
-def is_psd(K, tol=None, max_exact=3000, n_steps=30):
+def is_psd(
+    K: Array, tol: float | None = None, max_exact: int = 3000, n_steps: int = 30
+) -> bool:
     r"""Whether a symmetric matrix is positive semi-definite up to rounding.
 
     Parameters
@@ -647,7 +654,7 @@ def _lowest_rayleigh(K, n_steps):
     ) / (v @ v)
 
 # %% ../../nbs/00_core.ipynb #3c99f8b9
-def check_gram(K, *, name="K", psd=True):
+def check_gram(K: Inputs, *, name: str = "K", psd: bool = True) -> Array:
     r"""Check a Gram matrix: square, real, finite, symmetric, positive semi-definite up
     to rounding.
 
@@ -695,7 +702,7 @@ def check_gram(K, *, name="K", psd=True):
 
 
 @validate_arrays(K="n n")
-def check_psd(K, *, name="K"):
+def check_psd(K: Array, *, name: str = "K") -> None:
     """Refuse a symmetric matrix that is not positive semi-definite up to rounding.
 
     Parameters
@@ -801,7 +808,7 @@ class _IndexKernel(Kernel):
     def _matrix(self):
         return self.K_ if hasattr(self, "K_") else self.fit().K_
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Array:
         n = len(self._matrix())
         Y = check_array(
             Y,
@@ -875,7 +882,7 @@ class GramKernel(_IndexKernel):
 
     _parameter_constraints = {"K": ["array-like", "sparse matrix"]}
 
-    def __init__(self, K):
+    def __init__(self, K: Array) -> None:
         self.K = K
         self._checked = {}  # what was found good; clones share it
 
@@ -884,7 +891,7 @@ class GramKernel(_IndexKernel):
         copy._checked = self._checked
         return copy
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         if (
             self._checked.get("K") is not self.K
@@ -904,7 +911,7 @@ class GramKernel(_IndexKernel):
         return K.trace(), K[:: 1 + len(K) // 256, :: 1 + K.shape[1] // 256].sum()
 
 # %% ../../nbs/00_core.ipynb #b487e2b1
-def graph_adjacency(graph):
+def graph_adjacency(graph: Any) -> Any:
     """Adjacency matrix of a graph of networkx; anything else is returned as it came.
 
     Parameters
@@ -956,7 +963,7 @@ def graph_adjacency(graph):
     },
     prefer_skip_nested_validation=True,
 )
-def graph_laplacian(A, normalized=False):
+def graph_laplacian(A: Inputs, normalized: bool = False) -> Array:
     r"""Laplacian of an undirected graph.
 
     Parameters
@@ -1007,7 +1014,7 @@ def graph_laplacian(A, normalized=False):
     {"beta": [Interval(Real, 0, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
-def diffusion_gram(A, beta=1.0):
+def diffusion_gram(A: Inputs, beta: float = 1.0) -> Array:
     r"""Diffusion kernel :math:`K = \exp(-\beta L)` between the nodes of a graph, with
     :math:`L = D - A`.
 
@@ -1092,14 +1099,14 @@ class DiffusionKernel(_IndexKernel):
         ],
     }
 
-    def __init__(self, beta=1.0, adjacency=None):
+    def __init__(self, beta: float = 1.0, adjacency: Inputs | None = None) -> None:
         self.beta = beta
         self.adjacency = adjacency
 
     def __sklearn_clone__(self):
         return DiffusionKernel(self.beta, self.adjacency)
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         graph = Y if self.adjacency is None else self.adjacency
         if graph is None:
@@ -1111,7 +1118,13 @@ class DiffusionKernel(_IndexKernel):
         return self
 
 # %% ../../nbs/00_core.ipynb #c1e5a0b1
-def check_kernel_params(params, func, kernel, name="kernel_params", n_data=0):
+def check_kernel_params(
+    params: dict[str, Any],
+    func: Callable[..., Any],
+    kernel: str,
+    name: str = "kernel_params",
+    n_data: int = 0,
+) -> None:
     """Refuse parameters that a kernel does not have.
 
     Parameters
@@ -1211,11 +1224,13 @@ class PairwiseKernel(Kernel):
         "kernel_params": [dict, None],
     }
 
-    def __init__(self, metric="rbf", kernel_params=None):
+    def __init__(
+        self, metric: str = "rbf", kernel_params: dict[str, Any] | None = None
+    ) -> None:
         self.metric = metric
         self.kernel_params = kernel_params
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         func, params = PAIRWISE_KERNEL_FUNCTIONS[self.metric], self.kernel_params or {}
         check_kernel_params(params, func, repr(self.metric), n_data=2)
@@ -1265,16 +1280,18 @@ class FunctionKernel(Kernel):
 
     _parameter_constraints = {"func": [callable], "kernel_params": [dict, None]}
 
-    def __init__(self, func, kernel_params=None):
+    def __init__(
+        self, func: Callable[..., Any], kernel_params: dict[str, Any] | None = None
+    ) -> None:
         self.func = func
         self.kernel_params = kernel_params
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         _check_function(self.func, self.kernel_params or {}, "func", "kernel_params")
         return self
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         sequence = (
             hasattr(Y, "__len__")
             and hasattr(Y, "__getitem__")
@@ -1316,7 +1333,12 @@ _KERNELS = {
 }
 
 
-def check_kernel(output_kernel, kernel_params=None, *, name="output_kernel"):
+def check_kernel(
+    output_kernel: KernelLike,
+    kernel_params: dict[str, Any] | None = None,
+    *,
+    name: str = "output_kernel",
+) -> Kernel:
     """Make a kernel object from a name, a callable or a kernel.
 
     Parameters
@@ -1382,7 +1404,9 @@ def check_kernel(output_kernel, kernel_params=None, *, name="output_kernel"):
 
 # %% ../../nbs/00_core.ipynb #fc1f5c4b
 @validate_arrays(K="q1 q2", diag_rows="q1", diag_cols="q2")
-def squared_distances(K, diag_rows=None, diag_cols=None):
+def squared_distances(
+    K: Array, diag_rows: ArrayLike | None = None, diag_cols: ArrayLike | None = None
+) -> Array:
     r"""Squared distances in feature space, :math:`k(y, y) + k(y', y') - 2 k(y, y')`.
 
     Parameters
@@ -1423,7 +1447,7 @@ def squared_distances(K, diag_rows=None, diag_cols=None):
 
 # %% ../../nbs/00_core.ipynb #1f5c6eb3
 @validate_arrays(K="n n")
-def center_gram(K):
+def center_gram(K: Array) -> Array:
     """Gram matrix of the same points with their mean at the origin, ``H K H`` with ``H
     = I - 11'/n``.
 
@@ -1461,7 +1485,9 @@ def center_gram(K):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(_finite=False, K="n n")
-def normalize_gram(K, *, tol=0.0, return_norms=False):
+def normalize_gram(
+    K: Array, *, tol: float = 0.0, return_norms: bool = False
+) -> Array | tuple[Array, Array]:
     """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
     j])``.
 
@@ -1511,7 +1537,13 @@ def normalize_gram(K, *, tol=0.0, return_norms=False):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n; callable", diag="n")
-def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
+def pivoted_cholesky(
+    K: Array | Callable[..., Any],
+    tol: float = 1e-10,
+    max_rank: int | None = None,
+    *,
+    diag: ArrayLike | None = None,
+) -> tuple[Array, Array, float]:
     r"""Pivoted incomplete Cholesky factorisation :math:`K \approx \Phi\Phi^\top`.
 
     At each step the point with the largest residual becomes a pivot. Stops when
@@ -1594,7 +1626,7 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(Phi="n q", K="n n")
-def is_factor(Phi, K, n_vectors=8):
+def is_factor(Phi: Array, K: Array, n_vectors: int = 8) -> bool:
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by products with random vectors.
 
     Parameters

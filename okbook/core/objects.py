@@ -10,8 +10,9 @@ __all__ = ['ObjectKernel', 'FeatureKernel', 'SpectrumKernel', 'SubsequenceKernel
 # %% ../../nbs/00_core_6_objects.ipynb #0b1ec004
 import hashlib
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numba as nb
 import numpy as np
@@ -19,6 +20,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils._param_validation import Interval
 
+from .._types import KernelLike, Outputs
 from okbook.core.kernels import (
     _KERNELS,
     Kernel,
@@ -75,7 +77,7 @@ class ObjectKernel(Kernel):
 
     on_objects = True
 
-    def compare(self, a, b):
+    def compare(self, a: Any, b: Any) -> float:
         """Kernel value of two objects: what a subclass must define.
 
         Parameters
@@ -90,7 +92,7 @@ class ObjectKernel(Kernel):
         """
         raise NotImplementedError(f"{type(self).__name__} must define compare(a, b).")
 
-    def check_object(self, y):
+    def check_object(self, y: Any) -> Any:
         """Refuse an object that the kernel is not defined on; by default none.
 
         Parameters
@@ -105,7 +107,7 @@ class ObjectKernel(Kernel):
         """
         return y
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         """Refuse what is not a sequence of objects on which the kernel is defined.
 
         Parameters
@@ -199,7 +201,7 @@ class FeatureKernel(ObjectKernel):
 
     always_psd = True
 
-    def list_features(self, y):
+    def list_features(self, y: Any) -> Mapping[Any, float]:
         """Features of an object that are not zero: what a subclass must define.
 
         Parameters
@@ -216,7 +218,7 @@ class FeatureKernel(ObjectKernel):
             f"{type(self).__name__} must define list_features(y)."
         )
 
-    def compare(self, a, b):
+    def compare(self, a: Any, b: Any) -> float:
         """Kernel value of two objects.
 
         Parameters
@@ -326,15 +328,17 @@ class SpectrumKernel(FeatureKernel):
         "normalize": ["boolean"],
     }
 
-    def __init__(self, length=3, blended=True, normalize=True):
+    def __init__(
+        self, length: int = 3, blended: bool = True, normalize: bool = True
+    ) -> None:
         self.length = length
         self.blended = blended
         self.normalize = normalize
 
-    def check_object(self, y):
+    def check_object(self, y: Any) -> Any:
         return _symbols(y)
 
-    def list_features(self, y):
+    def list_features(self, y: Any) -> Mapping[Any, float]:
         lengths = range(1 if self.blended else self.length, self.length + 1)
         return Counter(
             y[i : i + length] for length in lengths for i in range(len(y) - length + 1)
@@ -425,15 +429,17 @@ class SubsequenceKernel(ObjectKernel):
         "normalize": ["boolean"],
     }
 
-    def __init__(self, length=2, decay=0.5, normalize=True):
+    def __init__(
+        self, length: int = 2, decay: float = 0.5, normalize: bool = True
+    ) -> None:
         self.length = length
         self.decay = decay
         self.normalize = normalize
 
-    def check_object(self, y):
+    def check_object(self, y: Any) -> Any:
         return _symbols(y)
 
-    def compare(self, a, b):
+    def compare(self, a: str | Sequence[Any], b: str | Sequence[Any]) -> float:
         """Kernel value of two strings.
 
         Parameters
@@ -504,7 +510,7 @@ class KendallKernel(Kernel):
 
     always_psd = True
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         """Refuse what is not one ranking of two items or more a row.
 
         Parameters
@@ -566,7 +572,7 @@ class MallowsKernel(KendallKernel):
 
     _parameter_constraints = {"lam": [Interval(Real, 0, 1e100, closed="right"), None]}
 
-    def __init__(self, lam=None):
+    def __init__(self, lam: float | None = None) -> None:
         self.lam = lam
 
     def _gram(self, A, B):
@@ -665,13 +671,13 @@ class IntersectionKernel(ObjectKernel):
     always_psd = True
     _parameter_constraints = {"normalize": ["boolean"]}
 
-    def __init__(self, normalize=False):
+    def __init__(self, normalize: bool = False) -> None:
         self.normalize = normalize
 
-    def check_object(self, y):
+    def check_object(self, y: Any) -> Any:
         return _counts(y)
 
-    def compare(self, a, b):
+    def compare(self, a: dict[str, Any], b: dict[str, Any]) -> float:
         """Kernel value of two sets of counts.
 
         Parameters
@@ -732,7 +738,7 @@ class JaccardKernel(IntersectionKernel):
 
     _parameter_constraints = {}
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
     def _gram(self, A, B):
@@ -768,10 +774,10 @@ class ChiSquaredKernel(Kernel):
     always_psd = True
     _parameter_constraints = {"gamma": [Interval(Real, 0, None, closed="neither")]}
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         """Refuse what is not a histogram a row.
 
         Parameters
@@ -882,14 +888,14 @@ class WeisfeilerLehmanKernel(FeatureKernel):
         "normalize": ["boolean"],
     }
 
-    def __init__(self, n_iter=3, normalize=True):
+    def __init__(self, n_iter: int = 3, normalize: bool = True) -> None:
         self.n_iter = n_iter
         self.normalize = normalize
 
-    def check_object(self, y):
+    def check_object(self, y: Any) -> Any:
         return _neighbours_and_labels(y)
 
-    def list_features(self, y):
+    def list_features(self, y: Any) -> Mapping[Any, float]:
         near, labels = y
         labels = [len(n) for n in near] if labels is None else labels
         labels = [_hashed(repr(label)) for label in labels]
@@ -957,13 +963,13 @@ class AutoKernel(ObjectKernel):
 
     always_psd = True
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         if Y is None:
             raise ValueError("The kernel 'auto' is chosen by outputs: got None.")
         self.kernel_ = self._chosen(Y).fit(Y)
         return self
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         """Refuse what the chosen kernel is not defined on.
 
         Parameters
@@ -1003,7 +1009,7 @@ class AutoKernel(ObjectKernel):
 class _Prepared:
     """Prepared objects with the kernel that they are for."""
 
-    def __init__(self, objects, kernel):
+    def __init__(self, objects: Sequence[Any], kernel: KernelLike) -> None:
         self.objects, self.kernel = objects, kernel
 
 
@@ -1045,7 +1051,7 @@ class CachedKernel(ObjectKernel):
     always_psd = True
     _parameter_constraints = {"kernel": [str, callable], "objects": ["array-like"]}
 
-    def __init__(self, kernel, objects):
+    def __init__(self, kernel: KernelLike, objects: Sequence[Any]) -> None:
         self.kernel = kernel
         self.objects = objects
         self._cache = {}
@@ -1055,7 +1061,7 @@ class CachedKernel(ObjectKernel):
         copy._cache = self._cache
         return copy
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._matrix()
         return super().fit(Y)
 
@@ -1092,7 +1098,7 @@ class CachedKernel(ObjectKernel):
                 pass
         return super()._objects(Y, name)
 
-    def check_object(self, y):
+    def check_object(self, y: Any) -> Any:
         self._matrix()
         if not isinstance(y, Hashable) or y not in self._cache["place"]:
             raise ValueError(f"{y!r:.60} is not among the objects of the kernel.")

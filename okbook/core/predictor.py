@@ -9,6 +9,7 @@ __all__ = ['NEARLY', 'output_kernel_loss', 'first_smallest', 'first_largest', 'm
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numba as nb
 import numpy as np
@@ -29,6 +30,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse
 from .checks import check_array, check_finite, validate_arrays, validate_data
 from okbook.core.kernels import (
     DiffusionKernel,
@@ -44,7 +46,12 @@ from okbook.core.kernels import (
 
 # %% ../../nbs/00_core_1_predictor.ipynb #1c51e4eb
 @validate_arrays()
-def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
+def output_kernel_loss(
+    y_true: Outputs,
+    y_pred: Outputs,
+    kernel: KernelLike = "linear",
+    kernel_params: dict[str, Any] | None = None,
+) -> float:
     r"""Mean loss of predicted outputs, measured in the feature space of a kernel.
 
     .. math:: \frac1q \sum_{i=1}^q \|\phi(\hat y_i) - \phi(y_i)\|^2
@@ -110,7 +117,9 @@ NEARLY = 1e-10
 
 
 @validate_arrays(values="any; infinite", scale="any; number")
-def first_smallest(values, axis=-1, scale=None):
+def first_smallest(
+    values: ArrayLike, axis: int = -1, scale: ArrayLike | None = None
+) -> Array:
     """Index of the smallest value, the first one among those that are equal up to
     rounding.
 
@@ -150,7 +159,9 @@ def first_smallest(values, axis=-1, scale=None):
 
 
 @validate_arrays(values="any; infinite", scale="any; number")
-def first_largest(values, axis=-1, scale=None):
+def first_largest(
+    values: ArrayLike, axis: int = -1, scale: ArrayLike | None = None
+) -> Array:
     """Index of the largest value, the first one among those that are equal up to
     rounding.
 
@@ -194,7 +205,7 @@ def _first_k_smallest(values, k, scale=None):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #t1e50005
 @validate_arrays(_finite=False, values="q; infinite")
-def merge_ties(values, scale=None):
+def merge_ties(values: ArrayLike, scale: float | None = None) -> Array:
     """Replace values that are equal up to rounding by a single value.
 
     Parameters
@@ -285,7 +296,9 @@ def _square_norm_rows(indptr, indices, data, K):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #763e1374
 @validate_arrays(W="q n; sparse", K="n m", diag="m")
-def decode_weights(W, K, diag, support=False):
+def decode_weights(
+    W: Array | Sparse, K: Array, diag: ArrayLike, support: bool = False
+) -> Array:
     r"""Nearest candidate of each predicted point: :math:`\arg\min_c k(c, c) - 2 \sum_i
     w_i k(y_i, c)`.
 
@@ -347,7 +360,9 @@ def _blocks(n_rows, n_columns, budget=2**24):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #e176a960
 @validate_arrays(W="q n; sparse", K="n n", K_cross="q n", diag="q")
-def feature_space_losses(W, K, K_cross, diag):
+def feature_space_losses(
+    W: Array | Sparse, K: Array, K_cross: Array, diag: ArrayLike
+) -> Array:
     r"""Loss of each predicted point, :math:`w^\top K w - 2 \sum_i w_i k(y_i, y) + k(y,
     y)`.
 
@@ -394,7 +409,7 @@ def feature_space_losses(W, K, K_cross, diag):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #7efbc46e
 @validate_arrays(W1="q1 n; sparse", W2="q2 n; sparse", K="n n")
-def predicted_gram(W1, W2, K):
+def predicted_gram(W1: Array | Sparse, W2: Array | Sparse, K: Array) -> Array:
     r"""Scalar products of predicted points in feature space, :math:`W_1 K W_2^\top`.
 
     Parameters
@@ -425,7 +440,7 @@ def predicted_gram(W1, W2, K):
     return np.asarray(W2 @ np.asarray(W1 @ K).T).T
 
 # %% ../../nbs/00_core_1_predictor.ipynb #5d0c31ae
-def check_labels(y, owner):
+def check_labels(y: ArrayLike, owner: str) -> Array:
     """Class labels as a vector, for a method of classification.
 
     Parameters
@@ -461,11 +476,11 @@ def check_labels(y, owner):
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=owner)
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
-    return y
+    return y  # type: ignore[return-value]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
 @validate_arrays(votes="q c")
-def class_probabilities(votes):
+def class_probabilities(votes: Array) -> Array:
     """Probabilities of classes, from votes that may be negative.
 
     Parameters
@@ -498,7 +513,12 @@ def class_probabilities(votes):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #173bc0af
 @validate_arrays(K="n n", sample_weight="n", diag="n")
-def feature_space_variance(K, sample_weight=None, *, diag=None):
+def feature_space_variance(
+    K: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    diag: ArrayLike | None = None,
+) -> float:
     r"""Variance of outputs in feature space, from their Gram matrix.
 
     .. math:: \frac1n \sum_i K_{ii} - \frac1{n^2} \sum_{i,j} K_{ij}
@@ -553,7 +573,13 @@ def _normalized_weights(sample_weight, n):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #ffa8d401
 @validate_arrays(losses="n", sample_weight="n")
-def feature_space_r2(losses, variance, sample_weight=None, *, rounding=0.0):
+def feature_space_r2(
+    losses: ArrayLike,
+    variance: float,
+    sample_weight: ArrayLike | None = None,
+    *,
+    rounding: float = 0.0,
+) -> float:
     """Coefficient of determination in feature space, one minus the mean loss over the
     variance.
 
@@ -657,7 +683,7 @@ class _TrainingGram:
         return {**self.__dict__, "kept": None}
 
 # %% ../../nbs/00_core_1_predictor.ipynb #c1a12e76
-def is_dirac(estimator):
+def is_dirac(estimator: BaseEstimator) -> bool:
     """Whether the output kernel of an estimator is the Dirac kernel, which makes it a
     classifier.
 
@@ -811,13 +837,13 @@ class OutputKernelMixin:
             gram.check_psd()
 
     @property
-    def gram_(self):
+    def gram_(self) -> Array:
         """Gram matrix of the training outputs, of shape (n, n); computed on first
         use and kept."""
         check_is_fitted(self)
         return self._training_gram.value()
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array | Sparse:
         """Weights of the training outputs in the prediction for each query: what an
         estimator must define.
 
@@ -849,7 +875,13 @@ class OutputKernelMixin:
             )
         return W
 
-    def decode(self, X, candidates=None, *, per_query=False):
+    def decode(
+        self,
+        X: ArrayLike,
+        candidates: Literal["support", "train"] | Outputs | None = None,
+        *,
+        per_query: bool = False,
+    ) -> Array:
         r"""Index of the candidate nearest to each prediction in feature space.
 
         .. math:: \arg\min_c \; k(c, c) - 2 \sum_i w_i(x) k(y_i, c)
@@ -887,7 +919,14 @@ class OutputKernelMixin:
             return np.array([best[0] for best, _ in self._rank_each(W, candidates, 1)])
         return self._decode(W, self.candidates if candidates is None else candidates)[0]
 
-    def rank(self, X, candidates=None, k=10, *, per_query=False):
+    def rank(
+        self,
+        X: ArrayLike,
+        candidates: Literal["train"] | Outputs | None = None,
+        k: int = 10,
+        *,
+        per_query: bool = False,
+    ) -> tuple[Any, Any]:
         r"""The k candidates nearest to each prediction, with their scores.
 
         Parameters
@@ -942,7 +981,8 @@ class OutputKernelMixin:
             self._nearest(W[rows], K, diag, k)
             for rows in _blocks(W.shape[0], len(diag))
         ]
-        return tuple(np.concatenate(part) for part in zip(*parts))
+        indices, scores = zip(*parts)
+        return np.concatenate(indices), np.concatenate(scores)
 
     def _nearest(self, W, K, diag, k):
         """Indices and scores of the k nearest candidates of each row of weights; a
@@ -1019,7 +1059,13 @@ class OutputKernelMixin:
         kernel.K_ = kernel.K  # checked when it was given
         return kernel, np.arange(len(kernel.K))
 
-    def predict(self, X, candidates=None, *, per_query=False):
+    def predict(
+        self,
+        X: ArrayLike,
+        candidates: Literal["support", "train"] | Outputs | None = None,
+        *,
+        per_query: bool = False,
+    ) -> Array | list[Any]:
         r"""Output predicted for each query.
 
         The exact pre-image where the kernel has one: the weighted mean :math:`\sum_i
@@ -1085,7 +1131,7 @@ class OutputKernelMixin:
         return W @ onehot.astype(float)
 
     @available_if(is_dirac)
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Probability of each class: the sum of the weights of its training examples
         (Dirac kernel only).
 
@@ -1102,7 +1148,7 @@ class OutputKernelMixin:
         """
         return class_probabilities(self._class_weights(self._checked_weights(X)))
 
-    def predict_gram(self, X1, X2=None):
+    def predict_gram(self, X1: ArrayLike, X2: ArrayLike | None = None) -> Array:
         r"""Predicted kernel between the outputs of queries, :math:`W_1 K W_2^\top`.
 
         Parameters
@@ -1129,7 +1175,9 @@ class OutputKernelMixin:
             return (W1 @ Phi) @ (W2 @ Phi).T
         return predicted_gram(W1, W2, self.gram_)
 
-    def losses(self, X, y, *, diag=None):
+    def losses(
+        self, X: ArrayLike, y: Outputs, *, diag: ArrayLike | None = None
+    ) -> Array:
         r"""Loss of each query, :math:`\|\hat\phi(x) - \phi(y)\|^2`, without a
         pre-image.
 
@@ -1186,7 +1234,14 @@ class OutputKernelMixin:
         )  # the part of a new label that no feature holds
         return row_norms(W @ known - truth, squared=True) + unseen
 
-    def loss(self, X, y, sample_weight=None, *, diag=None):
+    def loss(
+        self,
+        X: ArrayLike,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        diag: ArrayLike | None = None,
+    ) -> float:
         r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a
         pre-image.
 
@@ -1208,7 +1263,9 @@ class OutputKernelMixin:
         """
         return float(np.average(self.losses(X, y, diag=diag), weights=sample_weight))
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> float:
         r"""Quality of the predictions: :math:`R^2` in feature space; the accuracy for
         the Dirac kernel.
 
@@ -1452,14 +1509,14 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors=5,
+        n_neighbors: int = 5,
         *,
-        input_kernel=None,
-        input_kernel_params=None,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="support",
-    ):
+        input_kernel: KernelLike | None = None,
+        input_kernel_params: dict[str, Any] | None = None,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "support",
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
@@ -1467,7 +1524,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Keep the training inputs and outputs.
 
         Parameters
@@ -1501,7 +1558,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         )
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Sparse:
         """Weights of the training outputs: 1/k for the k nearest neighbours of each
         query.
 

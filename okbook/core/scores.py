@@ -8,8 +8,10 @@ __all__ = ['roc_auc', 'pr_auc', 'vertical_roc', 'mean_mcc', 'decoding_accuracy',
            'check_grid', 'check_folds', 'check_learner']
 
 # %% ../../nbs/00_core_2_scores.ipynb #a1ac5acf
+from collections.abc import Iterable, Iterator
 from inspect import isclass
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.metrics import (
@@ -28,9 +30,13 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_consistent_length
 
+from .._types import Array, ArrayLike, Outputs, Seed, Splitter
 from .checks import is_finite, validate_arrays
 from .kernels import center_gram, normalize_gram
 from .predictor import merge_ties
+
+if TYPE_CHECKING:  # for signatures
+    from okbook.core import OutputKernelMixin
 
 # %% ../../nbs/00_core_2_scores.ipynb #e98cdcde
 def _truth_and_scores(truth, scores, mask=None):
@@ -62,7 +68,9 @@ def _truth_and_scores(truth, scores, mask=None):
 
 # %% ../../nbs/00_core_2_scores.ipynb #2d1d3b86
 @validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
-def roc_auc(truth, scores, mask=None):
+def roc_auc(
+    truth: ArrayLike, scores: ArrayLike, mask: ArrayLike | None = None
+) -> float:
     """Area under the ROC curve, of labels or of the links of a graph.
 
     Parameters
@@ -107,7 +115,13 @@ def roc_auc(truth, scores, mask=None):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
-def pr_auc(truth, scores, mask=None, *, trapezoid=False):
+def pr_auc(
+    truth: ArrayLike,
+    scores: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    trapezoid: bool = False,
+) -> float:
     """Area under the precision-recall curve, of labels or of the links of a graph.
 
     Parameters
@@ -154,7 +168,9 @@ def pr_auc(truth, scores, mask=None, *, trapezoid=False):
 
 # %% ../../nbs/00_core_2_scores.ipynb #27e74852
 @validate_arrays(grid="g")
-def vertical_roc(curves, grid=None):
+def vertical_roc(
+    curves: Iterable[tuple[Any, Any]], grid: ArrayLike | None = None
+) -> tuple[Array, Array, Array]:
     """Mean of ROC curves, at fixed false positive rates.
 
     Parameters
@@ -204,7 +220,7 @@ def vertical_roc(curves, grid=None):
 
 # %% ../../nbs/00_core_2_scores.ipynb #a604e8db
 @validate_arrays(y_true="n; labels", y_pred="n; labels")
-def mean_mcc(y_true, y_pred):
+def mean_mcc(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean over classes of Matthews' correlation coefficient, one class against the
     rest.
 
@@ -244,7 +260,12 @@ def _same(a, b):
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
 
 
-def decoding_accuracy(estimator, X, y, candidates=None):
+def decoding_accuracy(
+    estimator: "OutputKernelMixin",
+    X: ArrayLike,
+    y: Outputs,
+    candidates: Literal["support", "train"] | Outputs | None = None,
+) -> float:
     """Fraction of queries whose predicted output is exactly the true one: a scorer
     that does not depend on the output kernel.
 
@@ -294,7 +315,13 @@ def decoding_accuracy(estimator, X, y, candidates=None):
     return float(np.mean([_same(a, b) for a, b in zip(predicted, y)]))
 
 
-def top_k_decoding_accuracy(estimator, X, y, k=5, candidates=None):
+def top_k_decoding_accuracy(
+    estimator: "OutputKernelMixin",
+    X: ArrayLike,
+    y: Outputs,
+    k: int = 5,
+    candidates: Literal["train"] | Outputs | None = None,
+) -> float:
     """Fraction of queries whose true output is among the k candidates that are nearest
     to the prediction.
 
@@ -345,7 +372,7 @@ def top_k_decoding_accuracy(estimator, X, y, k=5, candidates=None):
 
 # %% ../../nbs/00_core_2_scores.ipynb #099c949d
 @validate_arrays(K1="m n", K2="m n")
-def alignment(K1, K2):
+def alignment(K1: Array, K2: Array) -> float:
     r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)`
     of two Gram matrices.
 
@@ -377,7 +404,7 @@ def alignment(K1, K2):
 
 
 @validate_arrays(K1="m n", K2="m n")
-def centered_alignment(K1, K2):
+def centered_alignment(K1: Array, K2: Array) -> float:
     """Alignment of the centred Gram matrices.
 
     Parameters
@@ -407,7 +434,7 @@ def centered_alignment(K1, K2):
 
 
 @validate_arrays(kernels="m n; each")
-def alignment_matrix(kernels):
+def alignment_matrix(kernels: ArrayLike) -> Array:
     """Alignment of every two of several Gram matrices.
 
     Parameters
@@ -481,11 +508,11 @@ class StratifiedOrderFold(BaseCrossValidator):
     [0 1 2] [3 4 5]
     """
 
-    def __init__(self, n_splits=5, reverse=False):
+    def __init__(self, n_splits: int = 5, reverse: bool = False) -> None:
         self.n_splits = n_splits
         self.reverse = reverse
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: None = None, y: None = None, groups: None = None) -> int:
         """Number of splits.
 
         Parameters
@@ -504,7 +531,7 @@ class StratifiedOrderFold(BaseCrossValidator):
         """
         return self.n_splits
 
-    def split(self, X, y, groups=None):
+    def split(self, X: ArrayLike, y: ArrayLike, groups: None = None) -> Iterator[Any]:
         """Training and test indices of each split.
 
         Parameters
@@ -556,7 +583,12 @@ class StratifiedOrderFold(BaseCrossValidator):
     },
     prefer_skip_nested_validation=True,
 )
-def repeated_holdout(n_repeats=10, test_size=0.3, stratify=False, random_state=None):
+def repeated_holdout(
+    n_repeats: int = 10,
+    test_size: float = 0.3,
+    stratify: bool = False,
+    random_state: Seed = None,
+) -> Any:
     """Random splits into 70 % for training and 30 % for testing, repeated.
 
     Parameters
@@ -599,7 +631,9 @@ def repeated_holdout(n_repeats=10, test_size=0.3, stratify=False, random_state=N
     },
     prefer_skip_nested_validation=True,
 )
-def labelled_draws(n_nodes, rate, n_draws=10, random_state=None):
+def labelled_draws(
+    n_nodes: int, rate: float, n_draws: int = 10, random_state: Seed = None
+) -> list[tuple[Any, Any]]:
     """Random draws of the nodes whose label is known.
 
     Parameters
@@ -648,8 +682,13 @@ def labelled_draws(n_nodes, rate, n_draws=10, random_state=None):
 
 # %% ../../nbs/00_core_2_scores.ipynb #c1e5a0b3
 def check_grid(
-    values, name, *, min_val=0.0, max_val=None, include_boundaries="neither"
-):
+    values: ArrayLike,
+    name: str,
+    *,
+    min_val: float = 0.0,
+    max_val: float | None = None,
+    include_boundaries: Literal["left", "right", "both", "neither"] = "neither",
+) -> Array:
     """Check the values of a parameter that are to be tried.
 
     Parameters
@@ -708,7 +747,9 @@ def check_grid(
     return grid.astype(np.float64)
 
 
-def check_folds(cv, y, *, classifier=False):
+def check_folds(
+    cv: Splitter, y: ArrayLike, *, classifier: bool = False
+) -> list[tuple[Array, Array]]:
     """Make the splits of a cross-validation, and check them.
 
     Parameters
@@ -769,7 +810,7 @@ def _positions(part, n):
     return part
 
 
-def check_learner(estimator, name, *methods):
+def check_learner(estimator: Any, name: str, *methods: Any) -> None:
     """Refuse an object that is not an estimator or lacks some methods.
 
     Parameters

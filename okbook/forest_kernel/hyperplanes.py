@@ -8,7 +8,9 @@ __all__ = ['separating_hyperplane', 'vote_hyperplane', 'oob_accuracies', 'separa
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #ec633f39
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +38,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, Inputs, Seed, Sparse
 from okbook.core import (
     NEARLY,
     check_array,
@@ -56,7 +59,7 @@ from okbook.forest_kernel.kernel import (
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #87d0dd45
 @validate_arrays(Phi="n d; sparse", y="n; labels")
-def separating_hyperplane(Phi, y):
+def separating_hyperplane(Phi: Inputs, y: ArrayLike) -> tuple[Array, float] | None:
     r"""A hyperplane that separates two classes, found by linear programming, or None if
     there is none.
 
@@ -111,7 +114,9 @@ def separating_hyperplane(Phi, y):
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #c0010711
 @validate_arrays(tree_weights="t")
-def vote_hyperplane(forest, tree_weights=None):
+def vote_hyperplane(
+    forest: BaseEstimator, tree_weights: ArrayLike | None = None
+) -> Array:
     r"""The vote of a forest as a hyperplane in its leaf space: a number for each leaf.
 
     The entry of a leaf is the weight of its tree, with the sign of the majority of the
@@ -169,7 +174,7 @@ def vote_hyperplane(forest, tree_weights=None):
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #7c19a5a1
 @validate_arrays(_finite=False, y="n; labels")
-def oob_accuracies(forest, X, y):
+def oob_accuracies(forest: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Array:
     """Accuracy of each tree of a forest on the training examples that it has not seen,
     for a weighted vote.
 
@@ -228,7 +233,7 @@ def oob_accuracies(forest, X, y):
     },
     prefer_skip_nested_validation=True,
 )
-def separability_bound(n, n_trees, p):
+def separability_bound(n: int, n_trees: int, p: float) -> float:
     r"""Logarithm of the source's lower bound on the probability that a forest separates
     its training sample.
 
@@ -295,7 +300,7 @@ def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, mult
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #d7fdcb1d
 @validate_arrays(scores="n", signs="n")
-def best_intercept(scores, signs):
+def best_intercept(scores: Array, signs: Array) -> float:
     r"""The intercept of least hinge loss, for given scores: an order statistic.
 
     Parameters
@@ -461,7 +466,15 @@ def _proximal_point(Phi, signs, C, start, tol, max_steps):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(Phi="n d; sparse", y="n; labels")
-def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
+def linear_svm(
+    Phi: Sparse,
+    y: ArrayLike,
+    C: float = 1.0,
+    *,
+    tol: float = 1e-3,
+    max_epochs: int = 1000,
+    random_state: Seed = None,
+) -> Bunch:
     r"""Support vector machine on an explicit, sparse feature map, in time linear in the
     number of examples.
 
@@ -572,16 +585,16 @@ _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge or tol
 )
 @validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n", slack_weight="n")
 def leaf_machines(
-    Phi,
-    codes,
-    n_classes,
-    C,
+    Phi: Sparse,
+    codes: Array,
+    n_classes: int,
+    C: float,
     *,
-    K=None,
-    slack_weight=None,
-    tol=1e-3,
-    random_state=None,
-):
+    K: Array | None = None,
+    slack_weight: Array | None = None,
+    tol: float = 1e-3,
+    random_state: Seed = None,
+) -> tuple[Array, Array, Array]:
     r"""Support vector machines on a feature map: one for two classes, else one for
     each class against the rest.
 
@@ -753,16 +766,16 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel=None,
-        C=(1, 10, 100, 10000),
+        kernel: ForestKernel | None = None,
+        C: float | Sequence[float] = (1, 10, 100, 10000),
         *,
-        validation_size=0.3,
-        validation_forest="split",
-        solver="auto",
-        tol=1e-3,
-        class_weight=None,
-        random_state=None,
-    ):
+        validation_size: float = 0.3,
+        validation_forest: Literal["split", "whole"] = "split",
+        solver: Literal["auto", "gram", "linear"] = "auto",
+        tol: float = 1e-3,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.kernel = kernel
         self.C = C
         self.validation_size = validation_size
@@ -772,7 +785,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: Inputs, y: ArrayLike) -> Self:
         """Grow the forest, choose C, train the machines.
 
         Parameters
@@ -825,7 +838,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         )
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Inputs) -> Array:
         """Signed distance to the hyperplane, times the norm of the weights.
 
         Parameters
@@ -844,7 +857,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         scores = self.kernel_.transform(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: Inputs) -> Array:
         """Classes of inputs.
 
         Parameters

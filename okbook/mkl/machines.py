@@ -9,8 +9,10 @@ __all__ = ['sum_to_one', 'combine_grams', 'StandardizedKernelsMixin', 'KernelCom
 # %% ../../nbs/04_mkl_3_machines.ipynb #4ab3b008
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
@@ -18,6 +20,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.svm import SVC
 from sklearn.utils import (
+    Bunch,
     _safe_indexing,
     check_consistent_length,
     check_random_state,
@@ -27,6 +30,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._types import Array, ArrayLike, Outputs, Seed, Splitter
 from okbook.core import (
     DiracKernel,
     LinearKernel,
@@ -55,7 +59,7 @@ from .solvers import mkl_path, positive_grid, solve_newton, solve_sgd
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #d70c2310
 @validate_arrays(weights="p")
-def sum_to_one(weights):
+def sum_to_one(weights: Array) -> Array:
     """Weights that sum to one, so that C means the same for all of them.
 
     Parameters
@@ -153,7 +157,7 @@ def _seen_by(kernel, X, columns):
 
 
 @validate_arrays(weights="p")
-def combine_grams(grams, weights):
+def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
     """Weighted sum of Gram matrices, those of weight zero passed over.
 
     Parameters
@@ -185,7 +189,7 @@ def combine_grams(grams, weights):
         if weight or np.isscalar(total):
             K = check_array(K, dtype=[np.float64, np.float32], input_name="A kernel")
             total = total + weight * K
-    return total
+    return total  # type: ignore[return-value]
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #8764df90
 class StandardizedKernelsMixin:
@@ -353,7 +357,7 @@ class StandardizedKernelsMixin:
             yield standardize_gram(K, self.moments_[m])
 
     @property
-    def named_weights_(self):
+    def named_weights_(self) -> dict[str, float]:
         """The weights of the kernels by their names: a dictionary. A kernel that came
         as (name, kernel, columns) has that name, another one is described."""
         check_is_fitted(self, "weights_")
@@ -501,22 +505,22 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernels=None,
-        regularizer="l2",
-        lam=1e-3,
+        kernels: Literal["precomputed"] | Sequence[Any] | None = None,
+        regularizer: Literal["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"] = "l2",
+        lam: float = 1e-3,
         *,
-        solver="newton",
-        tol=1e-3,
-        max_iter=None,
-        center=True,
-        scale=True,
-        rho=0.5,
-        pair_weight=None,
-        n_pairs=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        solver: Literal["newton", "sgd", "cvxpy"] = "newton",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        center: bool = True,
+        scale: bool = True,
+        rho: float = 0.5,
+        pair_weight: Literal["balanced"] | None = None,
+        n_pairs: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.kernels = kernels
         self.regularizer = regularizer
         self.lam = lam
@@ -532,7 +536,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y):
+    def fit(self, X: Outputs, y: ArrayLike) -> Self:
         """Learn the weights.
 
         Parameters
@@ -574,7 +578,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
             )
         return self
 
-    def transform(self, X):
+    def transform(self, X: Outputs) -> Array:
         """Combined kernel between examples and the training examples.
 
         Parameters
@@ -590,7 +594,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         check_is_fitted(self, "weights_")
         return combine_grams(self._query_grams(X), self.weights_)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: None = None) -> Array:
         """Names of the columns of the combined kernel, so that ``set_output`` works.
 
         Parameters
@@ -606,7 +610,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         check_is_fitted(self, "weights_")
         return np.array([f"train{i}" for i in range(self.n_train_)], dtype=object)
 
-    def path(self, X, y, lams):
+    def path(self, X: Outputs, y: ArrayLike, lams: ArrayLike) -> list[Bunch]:
         """Weights for many values of lam, by Newton's method; the estimator itself is
         left as it is.
 
@@ -687,16 +691,16 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
 
     def __init__(
         self,
-        kernels=None,
+        kernels: ArrayLike | Iterable[Array] | None = None,
         *,
-        C=(0.1, 1, 10, 100),
-        cv=3,
-        scoring=None,
-        center=True,
-        scale=True,
-        class_weight=None,
-        probability=False,
-    ):
+        C: float | Sequence[float] = (0.1, 1, 10, 100),
+        cv: Splitter = 3,
+        scoring: str | Callable[..., Any] | None = None,
+        center: bool = True,
+        scale: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        probability: bool = False,
+    ) -> None:
         self.kernels = kernels
         self.C = C
         self.cv = cv
@@ -722,7 +726,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """Why all weights can be zero, for the warning."""
         return ""
 
-    def fit(self, X, y):
+    def fit(self, X: Outputs, y: ArrayLike) -> Self:
         """Learn weights of kernels, and a support vector machine on their sum.
 
         Parameters
@@ -770,7 +774,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             ).fit(K, y)
         return self
 
-    def cross_gram(self, X):
+    def cross_gram(self, X: Outputs) -> Array:
         """Combined kernel between examples and the training examples.
 
         Parameters
@@ -787,7 +791,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         check_is_fitted(self, "weights_")
         return combine_grams(self._query_grams(X), sum_to_one(self.weights_))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Outputs) -> Array:
         """Decision values of the support vector machine.
 
         Parameters
@@ -803,7 +807,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         K = self.cross_gram(X)
         return self.machine_.decision_function(K)
 
-    def predict(self, X):
+    def predict(self, X: Outputs) -> Array:
         """Classes of examples.
 
         Parameters
@@ -820,7 +824,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         return self.machine_.predict(K)
 
     @available_if(lambda self: self.probability)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Outputs) -> Array:
         """Probabilities of the classes, with ``probability=True``.
 
         A sigmoid of the decision values, fitted to those of a cross-validation of the
@@ -1045,7 +1049,11 @@ _ALIGNMENT_BLOCK = 2**22
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(kernels="n n; each", y="n; labels")
-def alignment_weights(kernels, y, method="joint"):
+def alignment_weights(
+    kernels: Sequence[Array],
+    y: ArrayLike,
+    method: Literal["joint", "independent"] = "joint",
+) -> Array:
     r"""Weights of kernels by their alignment with the classes.
 
     Parameters
@@ -1187,17 +1195,17 @@ class AlignmentMKL(_KernelMachine):
 
     def __init__(
         self,
-        kernels=None,
+        kernels: Literal["precomputed"] | Sequence[Any] | None = None,
         *,
-        method="joint",
-        C=(0.1, 1, 10, 100),
-        cv=3,
-        scoring=None,
-        center=True,
-        scale=True,
-        class_weight=None,
-        probability=False,
-    ):
+        method: Literal["joint", "independent"] = "joint",
+        C: float | Sequence[float] = (0.1, 1, 10, 100),
+        cv: Splitter = 3,
+        scoring: str | Callable[..., Any] | None = None,
+        center: bool = True,
+        scale: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        probability: bool = False,
+    ) -> None:
         super().__init__(
             kernels,
             C=C,
@@ -1334,24 +1342,24 @@ class TwoStageMKL(_KernelMachine):
 
     def __init__(
         self,
-        kernels=None,
+        kernels: Literal["precomputed"] | Sequence[Any] | None = None,
         *,
-        regularizer="l2",
-        lam=(0.1, 0.01, 0.001, 0.0001),
-        C=(0.1, 1, 10, 100),
-        rho=0.5,
-        cv=3,
-        scoring=None,
-        pair_weight=None,
-        n_pairs=None,
-        tol=1e-3,
-        center=True,
-        scale=True,
-        class_weight=None,
-        probability=False,
-        n_jobs=None,
-        random_state=None,
-    ):
+        regularizer: Literal["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"] = "l2",
+        lam: float | Sequence[float] = (0.1, 0.01, 0.001, 0.0001),
+        C: float | Sequence[float] = (0.1, 1, 10, 100),
+        rho: float = 0.5,
+        cv: Splitter = 3,
+        scoring: str | Callable[..., Any] | None = None,
+        pair_weight: Literal["balanced"] | None = None,
+        n_pairs: int | None = None,
+        tol: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        probability: bool = False,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         super().__init__(
             kernels,
             C=C,

@@ -10,8 +10,10 @@ __all__ = ['diffusion_factor', 'node_pairs', 'round_scores', 'curve_areas', 'cho
 # %% ../../nbs/02_rkhs_4_links.ipynb #eba79d79
 import copy
 import warnings
+from collections.abc import Callable, Sequence
 from itertools import product
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import joblib
 import numpy as np
@@ -24,6 +26,7 @@ from sklearn.utils import Bunch, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from .._types import Array, ArrayLike, Inputs, Seed, Sparse, Splitter
 from okbook.core import (
     NEARLY,
     RBFKernel,
@@ -46,9 +49,12 @@ from okbook.rkhs.semi_estimators import (
 )
 from .semi_supervised import check_edge_weights, check_labelled
 
+if TYPE_CHECKING:  # for signatures
+    from okbook.core import OutputKernelMixin
+
 # %% ../../nbs/02_rkhs_4_links.ipynb #ebc2ba5e
 @validate_arrays(nu="r", V="l r")
-def diffusion_factor(nu, V, beta):
+def diffusion_factor(nu: Array, V: Array, beta: float) -> Array:
     r"""Factor the diffusion kernel of a network: its nodes as points.
 
     Parameters
@@ -99,7 +105,9 @@ def diffusion_factor(nu, V, beta):
     return V * np.exp(-0.5 * beta * nu)
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #4f6ffdc5
-def node_pairs(n_nodes, labelled, kind="any"):
+def node_pairs(
+    n_nodes: int, labelled: ArrayLike, kind: Literal["any", "one", "both"] = "any"
+) -> Array:
     """Choose the pairs of nodes that an evaluation counts.
 
     Parameters
@@ -154,7 +162,7 @@ def _check_kind(kind):
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #5fd382d0
 @validate_arrays(scores="any; infinite")
-def round_scores(scores):
+def round_scores(scores: Array) -> Array:
     """Round scores, so that those which are equal up to rounding errors are tied.
 
     Parameters
@@ -184,7 +192,7 @@ def round_scores(scores):
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #eaefc0d8
 @validate_arrays(_finite=False, truth="m; bools", scores="m")
-def curve_areas(truth, scores):
+def curve_areas(truth: Array, scores: Array) -> tuple[float, float]:
     """Areas under the ROC and the precision-recall curve, from two sorts.
 
     Parameters
@@ -226,7 +234,7 @@ def curve_areas(truth, scores):
     below = np.searchsorted(negative, positive, "left")
     ties = np.searchsorted(negative, positive, "right") - below
     hits = p - np.searchsorted(positive, positive, "left")
-    return (below + 0.5 * ties).sum() / (p * n), np.mean(hits / (hits + n - below))
+    return (below + 0.5 * ties).sum() / (p * n), np.mean(hits / (hits + n - below))  # type: ignore[return-value]
 
 
 def _link_curves(truth, scores):
@@ -247,7 +255,9 @@ def _link_curves(truth, scores):
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #c33626ab
 @validate_arrays(_finite=False, truth="m; bools", scores="m")
-def choose_threshold(truth, scores, rule="f1"):
+def choose_threshold(
+    truth: ArrayLike, scores: ArrayLike, rule: Literal["f1", "balanced"] = "f1"
+) -> float:
     r"""Choose the threshold :math:`\theta` of eq-rrsn-10 from pairs whose truth is
     known.
 
@@ -349,7 +359,13 @@ class NodeFold:
     (4, 9)
     """
 
-    def __init__(self, A, held, kind="any", known=None):
+    def __init__(
+        self,
+        A: Array,
+        held: ArrayLike,
+        kind: Literal["any", "one", "both"] = "any",
+        known: ArrayLike | None = None,
+    ) -> None:
         _check_kind(kind)
         kept = np.setdiff1d(np.arange(len(A)), held)
         self.nodes, self.n_kept = np.concatenate([kept, held]), len(kept)
@@ -360,7 +376,7 @@ class NodeFold:
         self.truth = self.pairs(A[block]) > 0
 
     @validate_arrays(S="h n; as it is")
-    def pairs(self, S):
+    def pairs(self, S: Array) -> Array:
         """Choose the pairs that count, each once.
 
         Parameters
@@ -384,7 +400,7 @@ class NodeFold:
             chosen["any"] = np.concatenate([one, both])
         return chosen[self._kind][self._counted]
 
-    def coordinates(self, G):
+    def coordinates(self, G: Array) -> Array:
         """Predict all nodes by ridge regression on those kept, with penalty one.
 
         Parameters
@@ -402,7 +418,7 @@ class NodeFold:
         Z = sla.cho_solve(factor, self.V, check_finite=False)
         return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
 
-    def scores(self, E, beta):
+    def scores(self, E: Array, beta: float) -> Array:
         """Score the pairs that count.
 
         Parameters
@@ -462,7 +478,7 @@ class PairFold:
     (array([ True]), array([0., 1., 3.]))
     """
 
-    def __init__(self, A, rows, cols):
+    def __init__(self, A: Array, rows: Array, cols: Array) -> None:
         left = np.array(A, dtype=float)
         self.truth = left[rows, cols] > 0
         left[rows, cols] = left[cols, rows] = 0.0
@@ -470,7 +486,7 @@ class PairFold:
         self._rows, self._cols = rows, cols
         self.nu, self.V = np.linalg.eigh(graph_laplacian(left))
 
-    def coordinates(self, G):
+    def coordinates(self, G: Array) -> Array:
         """Predict all nodes by ridge regression, with penalty one.
 
         Parameters
@@ -485,7 +501,7 @@ class PairFold:
         """
         return self.V - sla.cho_solve(ridge_factor(G, 1.0), self.V, check_finite=False)
 
-    def scores(self, E, beta):
+    def scores(self, E: Array, beta: float) -> Array:
         """Score the hidden pairs.
 
         Parameters
@@ -504,7 +520,9 @@ class PairFold:
         return round_scores(np.einsum("ij,ij->i", weighed, E[self._cols]))
 
 
-def pair_folds(A, known, cv=5, random_state=None):
+def pair_folds(
+    A: Array, known: Array | None, cv: Splitter = 5, random_state: Seed = None
+) -> list[PairFold]:
     """Split the known pairs of labelled nodes into folds.
 
     Parameters
@@ -589,7 +607,7 @@ def _split_unknown(y, mask):
     return y, None if known.all() else known
 
 
-def bipartite_adjacency(B):
+def bipartite_adjacency(B: Inputs) -> Array:
     """Square adjacency of a network with two kinds of nodes, in which links between
     nodes of one kind are unknown.
 
@@ -627,7 +645,13 @@ def bipartite_adjacency(B):
 
 
 @validate_arrays(A="l l; as it is")
-def node_folds(A, cv=5, random_state=None, kind="any", known=None):
+def node_folds(
+    A: Array,
+    cv: Splitter = 5,
+    random_state: Seed = None,
+    kind: Literal["any", "one", "both"] = "any",
+    known: ArrayLike | None = None,
+) -> list[NodeFold]:
     """Split the labelled nodes into folds, on whose pairs scores can be judged.
 
     Parameters
@@ -832,7 +856,9 @@ class LinkMixin:
         else:
             self.threshold_ = float(self.threshold)
 
-    def predict(self, X1=None, X2=None):
+    def predict(
+        self, X1: ArrayLike | None = None, X2: ArrayLike | None = None
+    ) -> Array:
         """Predict links: the pairs whose score is above the threshold, as in
         eq-rrsn-10.
 
@@ -858,7 +884,9 @@ class LinkMixin:
             np.fill_diagonal(links, False)
         return links
 
-    def curves(self, X, y, mask=None):
+    def curves(
+        self, X: ArrayLike | None, y: Inputs, mask: ArrayLike | None = None
+    ) -> Bunch:
         """Compare the scores of all pairs of nodes with the truth, whatever the
         threshold.
 
@@ -917,7 +945,7 @@ class LinkMixin:
             )
         return _link_curves(truth, round_scores(S[upper]))
 
-    def score(self, X, y):
+    def score(self, X: ArrayLike, y: Inputs) -> float:
         """Area under the ROC curve of pairs of new nodes.
 
         Parameters
@@ -1006,7 +1034,7 @@ class _NodeEmbeddingMixin(LinkMixin):
         W = _node_weights(estimator, X, self.labelled_)
         self.node_embedding_ = np.asarray(W @ factor)
 
-    def embed(self, X=None):
+    def embed(self, X: ArrayLike | None = None) -> Array:
         r"""Predict nodes as points: the coordinates of :math:`\hat h(o)` in the feature
         space of the network.
 
@@ -1032,7 +1060,9 @@ class _NodeEmbeddingMixin(LinkMixin):
         inputs = _inputs_for(self.estimator_, X, self.labelled_)
         return np.asarray(self.estimator_.weights(inputs) @ self.factor_)
 
-    def score_pairs(self, X1=None, X2=None):
+    def score_pairs(
+        self, X1: ArrayLike | None = None, X2: ArrayLike | None = None
+    ) -> Array:
         r"""Score pairs of nodes: :math:`\inner{\hat h(o)}{\hat h(o')}`, the predicted
         output kernel.
 
@@ -1057,7 +1087,7 @@ class _NodeEmbeddingMixin(LinkMixin):
         E = self.embed(X1)
         return E @ (E if X2 is None else self.embed(X2)).T
 
-    def predict_graph(self, X=None, block=1024):
+    def predict_graph(self, X: ArrayLike | None = None, block: int = 1024) -> Sparse:
         """Predict a network, sparse, without ever forming all scores at once.
 
         Parameters
@@ -1184,14 +1214,14 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        beta=1.0,
-        threshold="f1",
-        cv=5,
-        pairs="any",
-        graph=None,
-        random_state=None,
-    ):
+        estimator: "OutputKernelMixin | None" = None,
+        beta: float = 1.0,
+        threshold: Literal["f1", "balanced"] | float = "f1",
+        cv: Splitter = 5,
+        pairs: Literal["any", "one", "both"] = "any",
+        graph: Inputs | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.beta = beta
         self.threshold = threshold
@@ -1200,7 +1230,13 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         self.graph = graph
         self.random_state = random_state
 
-    def fit(self, X, y, labelled=None, mask=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Inputs,
+        labelled: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> Self:
         """Fit the estimator on the labelled nodes, and choose the threshold.
 
         Parameters
@@ -1259,7 +1295,9 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         return fold.scores(np.asarray(W @ fold.V), self.beta)
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #cd05b183
-def grid_areas(folds, grids, gram):
+def grid_areas(
+    folds: list[NodeFold], grids: dict[str, Sequence[float]], gram: Callable[..., Any]
+) -> tuple[list[dict[str, Any]], Array]:
     """Areas under both curves for all settings of a grid, fold by fold.
 
     Parameters
@@ -1394,7 +1432,12 @@ class WeightedRBFKernel(RBFKernel):
         "column_weights": ["array-like"],
     }
 
-    def __init__(self, column_weights, sigma=None, gamma=None):
+    def __init__(
+        self,
+        column_weights: ArrayLike,
+        sigma: float | None = None,
+        gamma: float | None = None,
+    ) -> None:
         super().__init__(sigma, gamma)
         self.column_weights = column_weights
 
@@ -1559,20 +1602,20 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        lam_grid=None,
-        lam2_grid=None,
-        beta_grid=None,
-        beta2_grid=None,
-        width_grid=None,
-        criterion="roc_auc",
-        threshold="f1",
-        cv=5,
-        pairs="any",
-        graph=None,
-        warm_start=False,
-        random_state=None,
-    ):
+        estimator: SemiSupervisedOutputKernelRidge | OutputKernelRidge | None = None,
+        lam_grid: Sequence[float] | None = None,
+        lam2_grid: Sequence[float] | None = None,
+        beta_grid: Sequence[float] | None = None,
+        beta2_grid: Sequence[float] | None = None,
+        width_grid: Sequence[float] | None = None,
+        criterion: Literal["roc_auc", "pr_auc"] = "roc_auc",
+        threshold: Literal["f1", "balanced"] | float = "f1",
+        cv: Splitter = 5,
+        pairs: Literal["any", "one", "both"] = "any",
+        graph: Inputs | None = None,
+        warm_start: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.lam_grid = lam_grid
         self.lam2_grid = lam2_grid
@@ -1587,7 +1630,13 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def fit(self, X, y, labelled=None, mask=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Inputs,
+        labelled: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> Self:
         """Choose the parameters and the threshold, and fit on all labelled nodes.
 
         Parameters

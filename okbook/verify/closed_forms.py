@@ -13,6 +13,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.metrics import average_precision_score, matthews_corrcoef, roc_auc_score
 
+from .._types import Array, ArrayLike
 from okbook.core import (
     DiffusionKernel,
     DiracKernel,
@@ -75,7 +76,7 @@ from okbook.verify.fuzz import (
 CLOSED_FORMS = CheckList()
 
 # %% ../../nbs/93_verify_1_closed_forms.ipynb #fd50a7c6
-def solve_exactly(A, B):
+def solve_exactly(A: ArrayLike, B: ArrayLike) -> Array:
     """Solve a linear system in rational arithmetic.
 
     Parameters
@@ -121,7 +122,7 @@ def solve_exactly(A, B):
     return np.array([[float(x) for x in row[n:]] for row in rows])
 
 
-def as_fractions(A):
+def as_fractions(A: ArrayLike) -> Array:
     """The entries of a matrix as fractions.
 
     Parameters
