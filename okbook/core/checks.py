@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array as _check_array
-from sklearn.utils import get_tags
+from sklearn.utils import check_array as _check_array, get_tags
 from sklearn.utils.validation import validate_data as _validate_data
 
 from .._types import Array, ArrayLike, Inputs, Sparse
