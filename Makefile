@@ -1,10 +1,11 @@
 # Needs git, make and Python >= 3.11 with venv. Everything else goes into .venv.
 #
-#   make book      the whole book, warnings are errors      make lab      the notebooks in JupyterLab
-#   make test      every check                              make export   notebooks -> okbook/
+#   make book      the whole book, warnings are errors      make lab      the teacher's notebooks in JupyterLab
+#   make test      every check                              make edit     the sources in JupyterLab
+#   make class     notebooks for a class, slides            make export   notebooks -> okbook/
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
-#   make ledger    the totals of the ledger in README.md
+#   make readme    the tables and pictures of README.md
 #   make package   wheel and source distribution, checked and installed in empty environments (needs the network)
 #   make pdf       the built book as one PDF, _build/okbook.pdf (needs Chromium)
 
@@ -20,14 +21,14 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
+book class test-class test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify package
-.PHONY: lab ledger export format clean distclean lock notebooks
+.PHONY: lab edit class test-class publish-class time-class readme export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,9s/^# *//p' Makefile
+	@sed -n '3,10s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -65,6 +66,7 @@ test: env
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(PY) -m okbook_book.checks export clean words
 
 pytest: env
@@ -96,12 +98,37 @@ verify: env
 notebooks: env
 	$(BIN)/nbdev_test --n_workers 2
 
+# The class edition, in _build/class: student, teacher (with the solutions, and tests.json for okbook grade), slides.
+class: book-if-stale
+	$(PY) -m okbook_book.classes
+	$(PY) -m okbook_book.slides
+
+# Its notebooks run and are opened in JupyterLab, in Chromium: some ten minutes.
+test-class: class
+	OKBOOK_CLASS=1 $(PYTEST) tests/test_class.py
+
+# Sends it, without the teacher's folder, to the branch that the buttons of the book lead to.
+publish-class: class
+	export GIT_INDEX_FILE=$(CURDIR)/_build/class/index && rm -f $$GIT_INDEX_FILE && \
+	git --work-tree=_build/class add --force README.md binder student slides && \
+	git push --force origin $$(git commit-tree -m "The class edition of $$(git rev-parse HEAD)" $$(git write-tree)):refs/heads/class
+
+# How long each page takes in class: with the numba cache cold, on two processors.
+time-class: env
+	$(PY) -m okbook_book.classes --if-stale
+	$(PY) -m okbook_book.class_times $(TIME)
+
+# Plain notebooks, as their readers see them: book/lab turns jupyterlab-myst off.
 lab: env
+	$(PY) -m okbook_book.classes --if-stale
+	JUPYTER_CONFIG_PATH=book/lab $(BIN)/jupyter lab --notebook-dir=_build/class/teacher
+
+edit: env
 	$(BIN)/jupyter lab --notebook-dir=. nbs/index.md
 
-# The lines of the README that quote the ledger, computed again; tests/test_readme.py compares them.
-ledger: env
-	$(PY) -m okbook_book.ledger
+# What the README quotes of the ledger and of the benchmarks, and its pictures; tests/test_readme.py compares them.
+readme: env
+	$(PY) -m okbook_book.readme
 
 export: env
 	$(BIN)/nbdev_export

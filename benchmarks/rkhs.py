@@ -153,7 +153,7 @@ def single_fit(n, n_queries, repeats):
 
     def ours():
         return (
-            OutputKernelRidge(INPUTS, lam=0.1, **outputs)
+            OutputKernelRidge(input_kernel=INPUTS, lam=0.1, **outputs)
             .fit(X[train], Y[train])
             .predict(X[queries])
         )
@@ -190,13 +190,15 @@ def leave_one_out(n, n_lams, repeats, n_left_out=10):
         pairs(
             f"leave-one-out, {n_lams} ridges, outputs of {name}; peer: {n_lams} fits",
             n,
-            lambda: OutputKernelRidgeCV(INPUTS, lam_grid=lams, **outputs).fit(X, Y),
-            lambda: OutputKernelRidge(INPUTS, **outputs).fit(X, Y),
+            lambda: OutputKernelRidgeCV(
+                input_kernel=INPUTS, lam_grid=lams, **outputs
+            ).fit(X, Y),
+            lambda: OutputKernelRidge(input_kernel=INPUTS, **outputs).fit(X, Y),
             repeats,
             "1 or more",
             times=n_lams,
         )
-        K_out = OutputKernelRidge(INPUTS, **outputs).fit(X, Y).gram_
+        K_out = OutputKernelRidge(input_kernel=INPUTS, **outputs).fit(X, Y).gram_
         losses, gap, spent = leave_one_out_losses(K, K_out, lams), 0.0, []
         for i in np.random.default_rng(0).choice(n, n_left_out, replace=False):
             rest = np.delete(np.arange(n), i)
@@ -221,7 +223,9 @@ def leave_one_out(n, n_lams, repeats, n_left_out=10):
 
 def without(i, rest, X, Y, K_out, outputs, lam):
     "Loss of example i under the model that has not seen it."
-    model = OutputKernelRidge(INPUTS, lam=lam, **outputs).fit(X[rest], Y[rest])
+    model = OutputKernelRidge(input_kernel=INPUTS, lam=lam, **outputs).fit(
+        X[rest], Y[rest]
+    )
     w = model.weights(X[[i]])
     return feature_space_losses(
         w, K_out[np.ix_(rest, rest)], K_out[[i]][:, rest], K_out[[i], [i]]
@@ -280,7 +284,7 @@ def large(n, n_landmarks, n_labelled):
 def one_large(n, n_landmarks, n_labelled):
     X, Y = points(n)
     model = SemiSupervisedOutputKernelRidge(
-        INPUTS, lam=0.1, lam2=0.1, graph="knn", n_landmarks=n_landmarks
+        input_kernel=INPUTS, lam=0.1, lam2=0.1, graph="knn", n_landmarks=n_landmarks
     )
     seconds, _ = timed(
         lambda: model.fit(X, Y[:n_labelled], labelled=np.arange(n_labelled))

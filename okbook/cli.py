@@ -5,6 +5,7 @@ import argparse
 import csv
 import sys
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from . import __version__
 
@@ -209,6 +210,28 @@ def _verify_case(check, seed, case):
     return 1
 
 
+def _grade(args):
+    from okbook.grading import find_tests, grade_folder, read_tests
+
+    tests = read_tests(args.tests or find_tests())
+    head = ["notebook", "exercise", "passed", "message"]
+    if not Path(args.folder).is_dir():
+        raise NotADirectoryError(f"{args.folder}: there is no such folder")
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if args.csv:
+        writer.writerow(head)
+    else:
+        print("{:<24} {:<28} {:<6} {}".format(*head))
+    for verdicts in grade_folder(args.folder, tests, args.seconds, args.n_jobs):
+        for v in verdicts:
+            row = [v.notebook, v.exercise, "yes" if v.passed else "no", v.message]
+            if args.csv:
+                writer.writerow(row)
+            else:
+                print("{:<24} {:<28} {:<6} {}".format(*row).rstrip())
+        sys.stdout.flush()
+
+
 # The options of the commands: by name, what `add_argument` is told.
 _ID = {"id": {"help": "such as ok3-table1"}}
 _FOLDER = {
@@ -318,6 +341,24 @@ _LEDGER = {
         "help": "where the tables are (default: tables, here or in a folder above)"
     },
 }
+_GRADE = {
+    "folder": {"help": "where the students' notebooks are, in subfolders or not"},
+    "--tests": {
+        "metavar": "FILE",
+        "help": "the teacher's tests.json (default: that of `make class`, here or in a "
+        "folder above)",
+    },
+    "--seconds": {
+        "type": float,
+        "default": 60.0,
+        "help": "how long an answer may take (default: 60)",
+    },
+    "--n-jobs": {
+        "type": int,
+        "help": "how many notebooks are judged at once (default: one a processor)",
+    },
+    "--csv": {"action": "store_true", "help": "as comma-separated values"},
+}
 _DATA = {
     "names": {"nargs": "*", "metavar": "name", "help": "default: all"},
     "--download": {"action": "store_true", "help": "download what is missing"},
@@ -337,7 +378,9 @@ def _parser():
     "All commands and their options."
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
     parser.add_argument("--version", action="version", version=f"okbook {__version__}")
-    groups = parser.add_subparsers(required=True, metavar="{tables,ledger,data,verify}")
+    groups = parser.add_subparsers(
+        required=True, metavar="{tables,ledger,data,verify,grade}"
+    )
     group = groups.add_parser("tables", help="the tables of the sources, recomputed")
     tables = group.add_subparsers(required=True)
     told = "the tables, and how many of their cells are stored"
@@ -365,6 +408,9 @@ def _parser():
 
     told = "attempt to refute the claims of the book, on problems drawn at random"
     _add(groups, "verify", _verify, told, _VERIFY)
+
+    told = "judge the answers in a folder of students' notebooks"
+    _add(groups, "grade", _grade, told, _GRADE)
     return parser
 
 

@@ -18,13 +18,16 @@ import zlib
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import Bunch
 
+from ._types import Array, ArrayLike
+
 # %% ../nbs/90_datasets.ipynb #58ee1565
-def fingerprint(**arrays):
+def fingerprint(**arrays: Any) -> str:
     """Hash named arrays by their values.
 
     Parameters
@@ -72,7 +75,7 @@ REGISTRY = json.loads(
 )
 
 # %% ../nbs/90_datasets.ipynb #7aca03f1
-def describe(arrays):
+def describe(arrays: dict[str, Array]) -> dict[str, Any]:
     """Describe parsed arrays in the words of the registry.
 
     Parameters
@@ -100,7 +103,7 @@ def describe(arrays):
     return seen | {"fingerprint": fingerprint(**arrays)}
 
 # %% ../nbs/90_datasets.ipynb #0998cca6
-def data_home():
+def data_home() -> Path:
     """Give the folder that should hold the data.
 
     Returns
@@ -138,7 +141,7 @@ def _find(name, file):
     return None
 
 # %% ../nbs/90_datasets.ipynb #7c68ae49
-def available(name):
+def available(name: str) -> bool:
     """Tell whether a dataset can be loaded without a download.
 
     Parameters
@@ -337,7 +340,7 @@ PARSERS = {
 }
 
 # %% ../nbs/90_datasets.ipynb #b36d10d5
-def read_part(name, part, download=None):
+def read_part(name: str, part: str, download: bool | None = None) -> dict[str, Array]:
     """Read one part of a dataset, and check it against the registry.
 
     Parameters
@@ -408,7 +411,7 @@ def _read(name, part, path, stamp):
     return arrays
 
 # %% ../nbs/90_datasets.ipynb #03b867ce
-def first_of_each(target, n):
+def first_of_each(target: ArrayLike, n: int) -> Array:
     """Find the first rows of every class.
 
     Parameters
@@ -456,7 +459,7 @@ def _images(name, arrays, subset):
     )
 
 # %% ../nbs/90_datasets.ipynb #dac3d017
-def description(name):
+def description(name: str) -> str:
     """Describe a dataset in Markdown, from its entry in the registry.
 
     Parameters
@@ -491,7 +494,9 @@ def description(name):
     return "\n".join(lines + [f"- {note}" for note in entry["notes"]])
 
 # %% ../nbs/90_datasets.ipynb #7c6a1b71
-def load_usps(subset="ok3", download=None):
+def load_usps(
+    subset: Literal["ok3", "train", "test"] = "ok3", download: bool | None = None
+) -> Bunch:
     """Load the USPS handwritten digits, 16 x 16 grey values in [-1, 1].
 
     Parameters
@@ -531,7 +536,7 @@ def load_usps(subset="ok3", download=None):
     )
 
 # %% ../nbs/90_datasets.ipynb #62d7737c
-def load_digits_halves(subset="ok3"):
+def load_digits_halves(subset: Literal["ok3", "all"] = "ok3") -> Bunch:
     """Load scikit-learn's 8 x 8 digits in the form of :func:`load_usps`.
 
     Parameters
@@ -563,7 +568,7 @@ UCI = (
 )  # in the order of table 1 of the source of chapter 3
 
 
-def load_uci(name, download=None):
+def load_uci(name: str, download: bool | None = None) -> Bunch:
     """Load one of twelve two-class tables of the UCI repository.
 
     Parameters
@@ -666,7 +671,7 @@ def _adjacency(nodes, first, second):
     return adjacency
 
 # %% ../nbs/90_datasets.ipynb #26220599
-def load_yeast_enzyme(download=None):
+def load_yeast_enzyme(download: bool | None = None) -> Bunch:
     """Load the enzyme network of yeast and five inputs (a substitute for the network of
     OK3).
 
@@ -733,7 +738,7 @@ MIPS_CLASSES = {
 }
 
 
-def load_yeast_ppi(download=None):
+def load_yeast_ppi(download: bool | None = None) -> Bunch:
     """Load the protein-protein interactions of yeast and five inputs.
 
     Parameters
@@ -775,7 +780,9 @@ def load_yeast_ppi(download=None):
     return network
 
 # %% ../nbs/90_datasets.ipynb #39955792
-def load_nips_coauthors(nodes="words", download=None):
+def load_nips_coauthors(
+    nodes: Literal["words", "1999"] = "words", download: bool | None = None
+) -> Bunch:
     """Load the co-authors of the NIPS conferences and the words of their papers.
 
     Parameters
@@ -864,7 +871,10 @@ def _author_matrices(authors, edges, words, counts):
 PROTEINS = ("psortPos", "psortNeg_like", "plant_like")
 
 
-def load_proteins(name, download=None):
+def load_proteins(
+    name: Literal["psortPos", "psortNeg_like", "plant_like"],
+    download: bool | None = None,
+) -> Bunch:
     """Load proteins with the place in the cell where they live.
 
     Parameters
@@ -924,7 +934,7 @@ def load_proteins(name, download=None):
     )
 
 # %% ../nbs/90_datasets.ipynb #fabf3e0e
-def check(name, download=None):
+def check(name: str, download: bool | None = None) -> dict[str, str]:
     """Read all parts of a dataset and check them against the registry.
 
     Parameters

@@ -7,6 +7,8 @@ __all__ = ['strongest_links', 'stress_layout', 'draw_links', 'draw_roc', 'moving
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #4590e4cc
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -14,10 +16,11 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 from sklearn.metrics import auc
 
+from ._types import Array, ArrayLike, Inputs
 from .core import center_gram, first_largest, merge_ties, vertical_roc
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #1fa7ff6e
-def strongest_links(scores, candidates, k):
+def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
     """Pairs of nodes with the highest scores.
 
     Parameters
@@ -69,7 +72,7 @@ def strongest_links(scores, candidates, k):
     ]
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #3ee8a5d3
-def stress_layout(D, n_steps=150):
+def stress_layout(D: Array, n_steps: int = 150) -> Array:
     """Place points in the plane at about the given distances.
 
     Parameters
@@ -300,16 +303,16 @@ def _draw_names(ax, names, ends, new, place):
 
 
 def draw_links(
-    adjacency,
-    links,
-    names=None,
+    adjacency: Inputs,
+    links: ArrayLike,
+    names: Sequence[str] | None = None,
     *,
-    right=None,
-    new=None,
-    n_around=20,
-    key=None,
-    ax=None,
-):
+    right: ArrayLike | None = None,
+    new: ArrayLike | None = None,
+    n_around: int = 20,
+    key: dict[str, Any] | None = None,
+    ax: Any = None,
+) -> Any:
     """Draw predicted links on what is known of the network around them.
 
     Parameters
@@ -387,7 +390,9 @@ def draw_links(
     return ax
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #1e82d5c8
-def draw_roc(curves, label, ax=None, **line):
+def draw_roc(
+    curves: Sequence[tuple[Any, Any]], label: str, ax: Any = None, **line: Any
+) -> Any:
     """Draw the vertical mean of ROC curves, with a band of one standard deviation.
 
     Parameters
@@ -543,19 +548,19 @@ def _choices(name, states):
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #89882f95
 def moving_figure(
-    name,
-    drawing,
-    size,
-    states,
-    steps,
-    draw,
-    label,
-    knob,
-    legend=None,
-    style="",
-    start=0,
-    drag=None,
-):
+    name: str,
+    drawing: str,
+    size: tuple[int, int],
+    states: dict[str, list[Any]],
+    steps: list[str],
+    draw: str,
+    label: str,
+    knob: str,
+    legend: dict[str, str] | None = None,
+    style: str = "",
+    start: int = 0,
+    drag: tuple[float, float] | None = None,
+) -> Any:
     """Make a figure that moves: a drawing, a slider, and what the slider does.
 
     Parameters

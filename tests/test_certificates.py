@@ -13,8 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import okbook.mkl.pairs as pairs
-from okbook.labs import forest_uci_mkl as forest
-from okbook.labs import mkl_protein_localisation as proteins
+from okbook.labs import forest_uci_mkl as forest, mkl_protein_localisation as proteins
 from okbook.mkl import (
     PairProblem,
     Regularizer,

@@ -38,12 +38,13 @@ SMALL = {
     "C": 1.0,
 }
 WEIGHTED = "check_sample_weight_equivalence_on_dense_data"
+WEIGHTED_SPARSE = "check_sample_weight_equivalence_on_sparse_data"
 DRAWN = "a sample drawn of weighted examples is not one of the repeated examples"
 # scikit-learn's checks that cannot pass, with the reasons
 EXPECTED = {
     "Bagging": {WEIGHTED: DRAWN},
-    "OutputKernelBagging": {WEIGHTED: DRAWN},
-    "OutputKernelRandomForest": {WEIGHTED: DRAWN},
+    "OutputKernelBagging": {WEIGHTED: DRAWN, WEIGHTED_SPARSE: DRAWN},
+    "OutputKernelRandomForest": {WEIGHTED: DRAWN, WEIGHTED_SPARSE: DRAWN},
 }
 
 # Not seen by all machines: where two classes have equal votes, ``predict`` takes the

@@ -38,6 +38,7 @@ from okbook.forest_kernel import (
     ancestor_map,
     best_intercept,
     hyperplanes,
+    kernel as module,
     leaf_machines,
     leaf_map,
     leaf_numbers,
@@ -51,7 +52,6 @@ from okbook.forest_kernel import (
     tree_shape,
     vote_hyperplane,
 )
-from okbook.forest_kernel import kernel as module
 from okbook.trees import OutputKernelExtraTrees, OutputKernelRandomForest
 
 FORESTS = {

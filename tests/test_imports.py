@@ -45,11 +45,17 @@ def is_package(module, pages=PAGES):
     return any(name.startswith(f"{module}.") for name in pages)
 
 
+def for_signatures(node):
+    "Whether a statement is executed by type checkers only."
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
 def imported(source, module, pages=PAGES):
     "The modules and faces that a source imports, at the top or inside a function."
     package = module if is_package(module, pages) else module.rpartition(".")[0]
-    found = set()
-    for node in ast.walk(ast.parse(source)):
+    found, tree = set(), ast.parse(source)
+    tree.body = [node for node in tree.body if not for_signatures(node)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

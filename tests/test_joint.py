@@ -128,7 +128,7 @@ def test_crammer_and_singer(C):
     own = X @ svc.coef_.T
     margins = 1.0 - np.equal.outer(y, range(4)) + own - own[np.arange(80), y][:, None]
     theirs = 0.5 * np.sum(svc.coef_**2) + C * margins.max(axis=1).sum()
-    ours = StructuredSVM("linear", C=C, tol=1e-5).fit(X, y)
+    ours = StructuredSVM(input_kernel="linear", C=C, tol=1e-5).fit(X, y)
     assert_allclose(ours.primal_, theirs, rtol=1e-4)
     assert ours.dual_ <= theirs * (1 + 1e-9)
     scores = ours.weights(X) @ np.equal.outer(y, range(4)).astype(float)
@@ -199,7 +199,7 @@ def test_nothing_to_learn():
     X = np.arange(6.0)[:, None]
     same = StructuredSVM(output_kernel="linear").fit(X, np.ones(6))
     assert same.primal_ == 0.0 and same.n_iter_ == 1
-    mute = StructuredSVM("precomputed").fit(np.zeros((6, 6)), [0, 1] * 3)
+    mute = StructuredSVM(input_kernel="precomputed").fit(np.zeros((6, 6)), [0, 1] * 3)
     assert_allclose(mute.primal_, mute.dual_)
     wide = StructuredSVM(tol=2.0).fit(X, [0, 1] * 3)
     assert_array_equal(wide.weights(X), np.zeros((6, 6)))
@@ -238,7 +238,7 @@ def test_a_plane_may_be_dense_or_sparse():
         (StructuredSVM(C=0), "The 'C' parameter .* Got 0"),
         (StructuredSVM(tol=-1), "The 'tol' parameter .* Got -1"),
         (StructuredSVM(max_iter=0), "The 'max_iter' parameter .* Got 0"),
-        (StructuredSVM("precomputed"), "The Gram matrix X must be square"),
+        (StructuredSVM(input_kernel="precomputed"), "The Gram matrix X must be square"),
         (StructuredSVM(candidates=[]), "candidates must be"),
     ],
 )
@@ -270,7 +270,9 @@ def test_a_good_citizen(model):
 def test_cross_validation_of_gram_matrices():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(24, 2)), rng.normal(size=(24, 3))
-    model = StructuredSVM("precomputed", output_kernel=GramKernel(rbf_kernel(Y)))
+    model = StructuredSVM(
+        input_kernel="precomputed", output_kernel=GramKernel(rbf_kernel(Y))
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         scores = cross_val_score(model, rbf_kernel(X), np.arange(24), cv=3)

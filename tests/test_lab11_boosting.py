@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from okbook.labs import ok3_boosting as lab
-from okbook.labs import ok3_image_completion as eight
+from okbook.labs import ok3_boosting as lab, ok3_image_completion as eight
 from okbook.tables import read_paper
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from okbook.core import output_kernel_loss
-from okbook.labs import ok3_image_completion as eight
-from okbook.labs import ok3_joint as lab
+from okbook.labs import ok3_image_completion as eight, ok3_joint as lab
 
 
 @pytest.fixture(scope="module")

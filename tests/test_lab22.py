@@ -15,8 +15,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 from sklearn.metrics.pairwise import euclidean_distances
 
 from okbook.core import diffusion_gram
-from okbook.labs import rrsn_coauthors as lab
-from okbook.labs import rrsn_networks as lab21
+from okbook.labs import rrsn_coauthors as lab, rrsn_networks as lab21
 from okbook.labs.common import sign_flip_test, stored_values
 from okbook.tables import read_cells, read_paper
 

@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from lab_tools import TABLES, check_cells, holm_by_hand, stored
-from scipy.stats import rankdata
-from scipy.stats import t as student
+from scipy.stats import rankdata, t as student
 from sklearn.impute import KNNImputer
 from sklearn.metrics import (
     auc,
@@ -19,8 +18,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import ParameterGrid
 
 from okbook.core import diffusion_gram, merge_ties
-from okbook.labs import rrsn_protein_interactions as lab
-from okbook.labs import rrsn_table3_shared as sharing
+from okbook.labs import rrsn_protein_interactions as lab, rrsn_table3_shared as sharing
 from okbook.tables import read_cells, read_paper
 
 NAMES, ALL = list(lab.METHODS), [*lab.TABLES, *sharing.TABLES]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from okbook.core import RBFKernel
-from okbook.labs import forest_uci
-from okbook.labs import forest_uci_mkl as lab
+from okbook.labs import forest_uci, forest_uci_mkl as lab
 from okbook.mkl import standardize_gram
 from okbook.tables import read_cells, read_paper
 

@@ -18,8 +18,7 @@ from sklearn.metrics import accuracy_score
 
 from okbook import ensembles
 from okbook.datasets import load_uci
-from okbook.labs import votes_noise as lab
-from okbook.labs import votes_noise_protocol as protocol
+from okbook.labs import votes_noise as lab, votes_noise_protocol as protocol
 from okbook.tables import check_slice, read_cells
 
 # The protocol

@@ -17,8 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from toy_network import block
-from toy_network import network as toy_network
+from toy_network import block, network as toy_network
 
 from okbook.core import LinearKernel, RBFKernel, center_gram, diffusion_gram
 from okbook.rkhs import (

@@ -166,8 +166,10 @@ def test_the_number_of_a_page():
     assert headings == ["0", "3", "3.1", "Lab 31", "Lab 31.1", "A", "B", "B.1"]
     assert number["03_second_1_further"].main == "3"
     assert page_number("nbs/05_a_long_name_12_of_it", []).page == "5.12"
-    for page in ("60_quick_start", "64_gallery_1_spelling"):  # for engineers
+    for page in ("60_quick_start", "64_gallery_1_spelling", "70_course_1_guide"):
         assert page_number(f"nbs/{page}", []) is None
+    project = page_number("nbs/71_project_letters", [])
+    assert (project.name, project.heading, project.main) == ("Project 1",) * 2 + ("P1",)
 
 
 def test_numbers_by_chapter(tiny):

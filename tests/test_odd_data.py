@@ -53,7 +53,8 @@ NOT_FINITE = {
     "check_rows",
 }
 # They look for such values, rank infinite ones, use only the length of X or y, let
-# the caller say what is allowed, or pass objects on to a function of the caller.
+# the caller say what is allowed, pass objects on to a function of the caller, or take
+# sequences of any length, or graphs (of which NumPy makes arrays of node numbers).
 TAKES_ANYTHING = {
     "SimilarityKernel.fit",
     "SimilarityKernel.gram",
@@ -67,6 +68,10 @@ TAKES_ANYTHING = {
     "first_largest",
     "Bootstrap.split",
     "FunctionKernel.gram",
+    "SpectrumKernel.gram",
+    "SubsequenceKernel.gram",
+    "WeisfeilerLehmanKernel.gram",
+    "graph_adjacency",
 }
 # The forest decides about missing values; scikit-learn's take them.
 MISSING = ("ForestKernel", "leaf_numbers", "check_rows", "oob_accuracies")

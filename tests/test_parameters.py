@@ -29,7 +29,7 @@ from sklearn.utils._param_validation import (
 )
 
 import okbook
-from okbook.core import GramKernel, Kernel, RBFKernel
+from okbook.core import FeatureKernel, GramKernel, Kernel, ObjectKernel, RBFKernel
 from okbook.forest_kernel import ForestKernel
 from okbook.rkhs import OutputKernelRidge, SemiSupervisedOutputKernelRidge
 
@@ -49,7 +49,7 @@ def estimators():
                 and issubclass(cls, BaseEstimator)
                 and hasattr(cls, "fit")
                 and cls.__module__ == info.name
-                and cls is not Kernel  # abstract
+                and cls not in (Kernel, ObjectKernel, FeatureKernel)  # abstract
             ):
                 yield cls
 
@@ -64,6 +64,15 @@ LABELS = np.tile(["a", "b"], 8)
 NUMBERS = np.column_stack([X[:, 0] + X[:, 1], X[:, 2]])
 NEAR = np.linalg.norm(X[:, None] - X[None], axis=2)
 LINKS = (NEAR < np.median(NEAR)).astype(float) - np.eye(16)
+
+# what kernels on other things than vectors are tried on
+OBJECTS = {
+    **dict.fromkeys(
+        ("DiracKernel", "CachedKernel", "SpectrumKernel", "SubsequenceKernel"), LABELS
+    ),
+    **dict.fromkeys(("AutoKernel", "JaccardKernel"), [{"a"}, {"b"}] * 8),
+    "WeisfeilerLehmanKernel": [LINKS, LINKS[:8, :8]],
+}
 
 SMALL_FOREST = RandomForestClassifier(3, random_state=0)
 
@@ -84,8 +93,10 @@ CHEAP = {
 # what a class needs besides, so that each of its parameters is looked at
 NEEDED = {
     "GramKernel": {"K": np.eye(16)},
+    "WeightedRBFKernel": {"column_weights": [1.0, 0.5, 0.0]},
     "DiffusionKernel": {"adjacency": LINKS},
     "SimilarityKernel": {"similarity": "linear"},
+    "CachedKernel": {"kernel": "spectrum", "objects": ["a", "b"]},
     "FunctionKernel": {"func": lambda A, B: np.ones((len(A), len(B)))},
     "ForestKernel": {"forest": SMALL_FOREST},
     "ForestKernelSVC": {
@@ -126,7 +137,7 @@ def use(model):
         if cls.__name__ in ("GramKernel", "DiffusionKernel"):
             Y = np.arange(16)
         else:
-            Y = LABELS if cls.__name__ == "DiracKernel" else X
+            Y = OBJECTS.get(cls.__name__, X)
         model = model.fit(X, LABELS) if cls is ForestKernel else model.fit(Y)
         return [model.gram(Y), model.diag(Y)]
     if is_link_method(cls):

@@ -328,11 +328,12 @@ def test_each_section_is_complete(page):
     sections = re.split(r"^## ", PAGES[page], flags=re.M)[1:]
     assert [s.split("\n")[0] for s in sections[-2:]] == ["Summary", "Further reading"]
     for section in sections[:-2]:
+        section = section.split("```{quiz}")[0]
         title = section.split("\n")[0]
         assert len(set(re.findall(r"\{numref\}`(fig-[\w-]+)`", section))) == 1, title
         assert "*An example on paper.*" in section, title
         assert section.count("{exercise-start}") == 1, title
-        assert re.search(r"exercise-start\} (Warm-up|Standard|Hard): ", section), title
+        assert re.search(r"^:class: (warm-up|standard|hard)", section, re.M), title
         if title != "Scalar products":  # all other sections use it
             assert "*Where the book uses it.*" in section, title
 

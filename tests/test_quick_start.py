@@ -8,6 +8,7 @@ import logging
 import re
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 from okbook_book.equations import ROOT
@@ -165,3 +166,48 @@ def test_a_forest_as_a_kernel():
     space, _ = run("64_gallery_10_forest_kernel")
     machine, vote, scaled = space["accuracy"].values()
     assert abs(machine - vote) < 0.04 and scaled < vote
+
+
+def test_a_forest_judges_itself():
+    space, said = run("64_gallery_11_out_of_bag")
+    gaps = [abs(a - b) for a, b in zip(space["out_of_bag"], space["held_out"])]
+    assert max(gaps) < 0.05 and space["on_training"][0] < 0.5 * space["held_out"][0]
+    best = int(np.argmin(space["out_of_bag"]))
+    assert space["held_out"][best] < min(space["held_out"]) + 0.01
+    ours, baseline = numbers(r"out-of-bag R2 ([\d.]+)", said)
+    assert abs(ours - baseline) < 1e-4
+
+
+def test_learning_curves_of_hours():
+    space, _ = run("64_gallery_12_learning_curves")
+    ridge, _, coordinates, naive = space["curves"].values()
+    assert (abs(ridge - coordinates) < 0.06).all() and (naive > 2 * ridge).all()
+    assert ridge[-1] < 0.8 * ridge[0]
+
+
+def test_grid_search_on_a_gram_matrix():
+    space, said = run("64_gallery_13_grid_search")
+    ours, baseline = numbers(r"right ([\d.]+)%", said)
+    assert abs(ours - baseline) < 2 and ours > 70
+    assert space["scores"].min() < 0.5 < 0.7 < space["scores"].max()
+
+
+def test_whole_sequences_are_legal():
+    _, said = run("64_gallery_14_sequences")
+    (ours, baseline) = numbers(r"wrong labels ([\d.]+)%", said)
+    assert abs(ours - baseline) < 2
+    legal = numbers(r"legal sequences ([\d.]+)%", said)
+    assert legal[0] == 100 and legal[1] < 97
+
+
+def test_a_cluster_grows_the_same_trees():
+    _, said = run("64_gallery_15_dask")
+    assert said.count("60 of 60 trees are the same") == 2
+
+
+def test_a_saved_model_is_small_and_the_same():
+    space, said = run("64_gallery_16_service")
+    assert said.count("the same predictions: True") == 3
+    ridge, ours, theirs = space["megabytes"].values()
+    assert ridge[-1] / ridge[-3] > 10 and ours[-1] / ours[-3] < 5  # n, four times
+    assert all(a < b for a, b in zip(ours, theirs))

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from lab_tools import TABLES, check_cells, stored
 
-from okbook.labs import rrsn_ppi_readings as proteins
-from okbook.labs import rrsn_table1_readings as authors
+from okbook.labs import rrsn_ppi_readings as proteins, rrsn_table1_readings as authors
 from okbook.tables import read_paper
 
 ALL = [*authors.TABLES, *proteins.TABLES]

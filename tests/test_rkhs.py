@@ -289,7 +289,7 @@ def test_cv_chooses_the_least():
         X, Y
     )
     assert_array_equal(model.predict(X), plain.predict(X))
-    tie = OutputKernelRidgeCV("linear", lam_grid=[1.0, 2.0]).fit(
+    tie = OutputKernelRidgeCV(input_kernel="linear", lam_grid=[1.0, 2.0]).fit(
         np.zeros((4, 1)), Y[:4]
     )  # nothing to learn
     assert tie.lam_ == 2.0
@@ -334,11 +334,14 @@ def test_gram_matrices_are_enough(cls):
         rbf_kernel(X + 0.3, X, gamma=0.5),
     )
     seeing = cls(
-        "rbf", {"gamma": 0.5}, output_kernel="rbf", output_kernel_params={"gamma": 1.0}
+        input_kernel="rbf",
+        input_kernel_params={"gamma": 0.5},
+        output_kernel="rbf",
+        output_kernel_params={"gamma": 1.0},
     ).fit(X, Y)
-    blind = cls("precomputed", output_kernel="precomputed").fit(K, K_out)
+    blind = cls(input_kernel="precomputed", output_kernel="precomputed").fit(K, K_out)
     assert_allclose(blind.predict_gram(cross), seeing.predict_gram(X + 0.3), atol=1e-9)
-    by_index = cls("precomputed", output_kernel=GramKernel(K_out)).fit(
+    by_index = cls(input_kernel="precomputed", output_kernel=GramKernel(K_out)).fit(
         K, np.arange(len(K))
     )
     assert_allclose(by_index.weights(cross), blind.weights(cross))
@@ -350,7 +353,7 @@ def test_defaults(cls):
     also those of zero weight."""
     X, Y = data()
     ridge = {"lam_grid": [1e3]} if cls is OutputKernelRidgeCV else {"lam": 1e3}
-    model = cls("precomputed", output_kernel=lambda a, b: a @ b.T, **ridge)
+    model = cls(input_kernel="precomputed", output_kernel=lambda a, b: a @ b.T, **ridge)
     query = np.eye(30)[[0]]  # its point is close to the origin, on the way to Y[0]
     nearest = np.argmin(np.sum(Y**2, axis=1))
     assert nearest != 0
@@ -461,24 +464,26 @@ BAD = [
         "The 'lam_grid' parameter .* Got 0.1",
     ),
     (
-        OutputKernelRidge("precomputed"),
+        OutputKernelRidge(input_kernel="precomputed"),
         -np.eye(30),
         Y,
         "The Gram matrix X must be positive semi-definite",
     ),
     (
-        OutputKernelRidge("precomputed"),
+        OutputKernelRidge(input_kernel="precomputed"),
         X,
         Y,
         r"The Gram matrix X must be square.*got shape \(30, 2\)",
     ),
     (
-        OutputKernelRidge("sigmoid", {"gamma": 1.0, "coef0": -2.0}),
+        OutputKernelRidge(
+            input_kernel="sigmoid", input_kernel_params={"gamma": 1.0, "coef0": -2.0}
+        ),
         X,
         Y,
         "must be positive semi-definite",
     ),
-    (OutputKernelRidge("nonsense"), X, Y, "Unknown kernel 'nonsense'"),
+    (OutputKernelRidge(input_kernel="nonsense"), X, Y, "Unknown kernel 'nonsense'"),
     (
         OutputKernelRidge(output_kernel="precomputed"),
         X,

@@ -235,7 +235,7 @@ def test_margin_reaches_the_optimum(seed, center):
     rng, K, _, Y, _ = problem(seed)
     C = float(10 ** rng.uniform(-2, 1))
     model = MaximumMarginRegression(
-        "precomputed",
+        input_kernel="precomputed",
         C=C,
         center=center,
         tol=1e-9,
@@ -252,7 +252,7 @@ def test_margin_reaches_the_optimum(seed, center):
         model.alpha_[g < -slack] <= 1e-3 * C
     ).all()
     rough = MaximumMarginRegression(
-        "precomputed", C=C, center=center, tol=0.1, output_kernel="linear"
+        input_kernel="precomputed", C=C, center=center, tol=0.1, output_kernel="linear"
     ).fit(K, Y)
     difference = rough.alpha_ - model.alpha_
     assert (
@@ -288,13 +288,18 @@ def test_margin_is_the_support_vector_machine(C):
         warnings.simplefilter("ignore", ConvergenceWarning)
         oracle.fit(X, y)
     ours = MaximumMarginRegression(
-        "linear", C=C, tol=1e-8, output_kernel="linear", center=False, max_iter=10_000
+        input_kernel="linear",
+        C=C,
+        tol=1e-8,
+        output_kernel="linear",
+        center=False,
+        max_iter=10_000,
     )
     assert_allclose(ours.fit(X, y).predict(X), oracle.decision_function(X), atol=2e-3)
     names = np.where(y > 0, "yes", "no")
-    two = MaximumMarginRegression("linear", C=C, tol=1e-8, max_iter=10_000).fit(
-        X, names
-    )
+    two = MaximumMarginRegression(
+        input_kernel="linear", C=C, tol=1e-8, max_iter=10_000
+    ).fit(X, names)
     clear = np.abs(ours.predict(X)) > 1e-3
     assert_array_equal(two.predict(X)[clear] == "yes", ours.predict(X)[clear] > 0)
 
@@ -307,7 +312,11 @@ def test_margin_with_an_explicit_intercept_kernel_is_close_to_svc():
     K = rbf_kernel(X, gamma=0.3)
     oracle = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(K, y).decision_function(K)
     model = MaximumMarginRegression(
-        "precomputed", tol=1e-9, max_iter=100_000, output_kernel="linear", center=False
+        input_kernel="precomputed",
+        tol=1e-9,
+        max_iter=100_000,
+        output_kernel="linear",
+        center=False,
     )
     assert_allclose(model.fit(K + 300.0, y).predict(K + 300.0), oracle, atol=0.02)
 
@@ -342,7 +351,7 @@ def test_unit_outputs_centred():
     y = np.repeat(np.arange(4), 5)
     K = np.equal.outer(y, y).astype(float)
     assert_allclose(unit(K, center=True), np.where(K > 0, 1, -1 / 3), atol=1e-12)
-    model = MaximumMarginRegression("precomputed").fit(np.eye(20), y)
+    model = MaximumMarginRegression(input_kernel="precomputed").fit(np.eye(20), y)
     assert_allclose(model.lengths_**2, center_gram(K).diagonal(), atol=1e-12)
 
 
@@ -374,7 +383,10 @@ def test_unit_outputs_centred():
             CovarianceRidgeCV(shrinkage_grid=[2.0]),
             "shrinkage_grid == 2.0, must be <= 1.0",
         ),
-        (CovarianceRidge("precomputed"), "The Gram matrix X must be square"),
+        (
+            CovarianceRidge(input_kernel="precomputed"),
+            "The Gram matrix X must be square",
+        ),
         (
             MaximumMarginRegression(C=0, output_kernel="rbf"),
             "The 'C' parameter .* Got 0",
@@ -427,8 +439,8 @@ def test_cross_validation_of_gram_matrices():
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 3))
     kernel = GramKernel(rbf_kernel(Y))
     for model in (
-        CovarianceRidge("precomputed", output_kernel=kernel),
-        MaximumMarginRegression("precomputed", output_kernel=kernel),
+        CovarianceRidge(input_kernel="precomputed", output_kernel=kernel),
+        MaximumMarginRegression(input_kernel="precomputed", output_kernel=kernel),
     ):
         assert np.isfinite(
             cross_val_score(model, rbf_kernel(X), np.arange(30), cv=3)

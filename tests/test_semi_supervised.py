@@ -140,7 +140,9 @@ def test_weights_at_any_point_have_the_digits_that_the_condition_leaves(seed):
         np.random.default_rng(seed)
     )
     (M,) = graph_smoothers(W)
-    model = SemiSupervisedOutputKernelRidge("precomputed", lam=lam, lam2=lam2, graph=W)
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", lam=lam, lam2=lam2, graph=W
+    )
     model.fit(K, np.eye(len(labelled)), labelled)
     queries, k_x = np.vstack([K, K_new]), np.r_[K.diagonal(), k_new]
     expected = exact_weights(K, M, labelled, lam, lam2, queries)
@@ -161,9 +163,11 @@ def test_weights_at_any_point_have_the_digits_that_the_condition_leaves(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_without_smoothness_unseen_nodes_get_the_weights_of_ridge_regression(seed):
     K, W, labelled, lam, _, K_new, k_new = ill_conditioned(np.random.default_rng(seed))
-    model = SemiSupervisedOutputKernelRidge("precomputed", lam=lam, lam2=0.0, graph=W)
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", lam=lam, lam2=0.0, graph=W
+    )
     model.fit(K, np.eye(len(labelled)), labelled)
-    ridge = OutputKernelRidge("precomputed", lam=lam)
+    ridge = OutputKernelRidge(input_kernel="precomputed", lam=lam)
     ridge.fit(K[np.ix_(labelled, labelled)], np.eye(len(labelled)))
     bound = 10 * (1 + len(K)) * 2.0**-53 * (1 + np.linalg.norm(K, 2) / lam)
     scale = np.linalg.norm(model.dual_coef_, 2) * np.sqrt(k_new)
@@ -206,7 +210,9 @@ def test_a_kernel_of_low_rank_needs_its_landmarks_only(lam):
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(14, 3)), rng.normal(size=(9, 3))
     labelled, lam2 = np.array([2, 5, 6, 11]), 0.1
-    model = SemiSupervisedOutputKernelRidge("linear", lam=lam, lam2=lam2, graph="knn")
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=lam, lam2=lam2, graph="knn"
+    )
     model.fit(X, np.eye(4), labelled)
     assert len(model.landmarks_) == 3 and len(model.others_) == 11
     K_others = new @ X[model.others_].T
@@ -220,7 +226,9 @@ def test_a_kernel_of_low_rank_needs_its_landmarks_only(lam):
 
 
 def test_a_zero_kernel_predicts_zero():
-    model = SemiSupervisedOutputKernelRidge("precomputed", lam=0.5, graph=1 - np.eye(3))
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", lam=0.5, graph=1 - np.eye(3)
+    )
     model.fit(np.zeros((3, 3)), [1.0, 2.0], [0, 2])
     assert model.dual_coef_.shape == (0, 2)
     assert_allclose(model.predict(np.zeros((2, 3))), np.zeros(2), strict=True)
@@ -499,8 +507,12 @@ def test_gram_matrices_are_enough(cls):
     X_new = np.random.default_rng(1).normal(size=(5, 2))
     kernel = RBFKernel(sigma=1.0)
     for graph in ("kernel", "knn"):
-        seeing = cls(kernel, graph=graph, output_kernel="rbf").fit(X, Y, labelled)
-        blind = cls("precomputed", graph=graph, output_kernel="precomputed")
+        seeing = cls(input_kernel=kernel, graph=graph, output_kernel="rbf").fit(
+            X, Y, labelled
+        )
+        blind = cls(
+            input_kernel="precomputed", graph=graph, output_kernel="precomputed"
+        )
         blind.fit(kernel.gram(X), RBFKernel().gram(Y), labelled)
         K_new = kernel.gram(X_new, X)
         assert_allclose(
@@ -677,7 +689,7 @@ def test_data_are_checked(cls):
     with pytest.raises(
         ValueError, match="The Gram matrix X must be positive semi-definite"
     ):
-        cls("precomputed").fit(indefinite, Y, labelled)
+        cls(input_kernel="precomputed").fit(indefinite, Y, labelled)
     with pytest.raises(ValueError, match="must be symmetric"):
         cls(graph=np.triu(np.ones((40, 40)), 1)).fit(X, Y, labelled)
 
@@ -727,7 +739,7 @@ def test_the_gram_matrix_of_the_inputs_is_computed_once():
         shapes.append((len(A), len(B)))
         return RBFKernel(sigma=0.5).gram(A, B)
 
-    SemiSupervisedOutputKernelRidge(kernel, graph="kernel").fit(
+    SemiSupervisedOutputKernelRidge(input_kernel=kernel, graph="kernel").fit(
         X, X[:10], np.arange(10)
     )
     assert shapes.count((40, 40)) == 1

@@ -209,24 +209,26 @@ def test_an_estimator_with_a_similarity_is_that_with_the_changed_matrix(method):
     params = {"gamma": 1.0, "coef0": -1.0}
     kernel = SimilarityKernel("sigmoid", method, params)
     with pytest.raises(ValueError, match="make_psd"):
-        OutputKernelRidge("sigmoid", params, lam=0.1).fit(X, Y)
-    model = OutputKernelRidge(kernel, lam=0.1).fit(X, Y)
+        OutputKernelRidge(
+            input_kernel="sigmoid", input_kernel_params=params, lam=0.1
+        ).fit(X, Y)
+    model = OutputKernelRidge(input_kernel=kernel, lam=0.1).fit(X, Y)
     S, S_new = (np.tanh(A @ X.T - 1.0) for A in (X, X_new))
     K, K_new = make_psd(S, method, S_new)
-    oracle = OutputKernelRidge("precomputed", lam=0.1).fit(K, Y)
+    oracle = OutputKernelRidge(input_kernel="precomputed", lam=0.1).fit(K, Y)
     assert_allclose(model.predict(X_new), oracle.predict(K_new), rtol=1e-8, strict=True)
     assert_allclose(model.predict(X), oracle.predict(K), rtol=1e-8, strict=True)
     again = pickle.loads(pickle.dumps(model))
     assert_allclose(again.predict(X_new), model.predict(X_new), rtol=0)
     search = GridSearchCV(
-        OutputKernelRidge(kernel, lam=0.1),
+        OutputKernelRidge(input_kernel=kernel, lam=0.1),
         {"input_kernel__method": METHODS, "lam": [0.1, 1.0]},
         cv=KFold(3),
         error_score="raise",
     ).fit(X, Y)
     train, test = next(KFold(3).split(X))
     K, K_test = make_psd(S[np.ix_(train, train)], method, S[np.ix_(test, train)])
-    fold = OutputKernelRidge("precomputed", lam=0.1).fit(K, Y[train])
+    fold = OutputKernelRidge(input_kernel="precomputed", lam=0.1).fit(K, Y[train])
     found = search.cv_results_["split0_test_score"][2 * METHODS.index(method)]
     assert_allclose(found, fold.score(K_test, Y[test]), rtol=1e-8)
 

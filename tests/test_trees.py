@@ -41,8 +41,6 @@ from okbook.trees import (
     resolve_min_samples,
     search_form,
     split_score,
-)
-from okbook.trees import (
     tree as trees,
 )
 
@@ -948,7 +946,8 @@ def known_failures(model):
             "a bootstrap sample of weighted examples is not one of repeated "
             "examples (as in scikit-learn's forests)"
         )
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
+        name = "check_sample_weight_equivalence_on_{}_data"
+        return {name.format(kind): reason for kind in ("dense", "sparse")}
     return {}
 
 

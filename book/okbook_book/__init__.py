@@ -5,6 +5,9 @@
 - figures have their size, and a form by night (`figures`); numbers do not break, and
   empty heads of tables are cells (`tables`);
 - docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
+- ``{quiz}`` holds questions whose answers open (`quiz`); an exercise shows its level,
+  and says when its solution is not printed (`exercises`); the class edition is made of
+  the same pages (`classes`, with `plain`: ``make class``);
 - equations of a source wear the source's own number in the margin (`numbers`);
 - ``{equation-index}`` lists equation, page, function and test (`equations`);
 - ``{claims-index}`` lists the statements that pages have tried to refute (`claims`);
@@ -13,6 +16,7 @@
 - docstrings in the API point to the equations, and only public bases are shown (`api`);
 - each public object has a page, with links to its cell in the book (`api_pages`);
 - ``{weights-figure}`` draws the figure of the landing page (`landing`);
+- ``{runtime}`` says how long another page ran (`runtimes`);
 - a style for paper (`pdf`, which also prints the book: ``make pdf``);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
@@ -28,9 +32,11 @@ def setup(app):
         api,
         api_pages,
         claims,
+        classes,
         directives,
         docstrings,
         equations,
+        exercises,
         figures,
         folds,
         landing,
@@ -39,6 +45,8 @@ def setup(app):
         pages,
         pdf,
         previews,
+        quiz,
+        runtimes,
         tables,
     )
 
@@ -48,11 +56,15 @@ def setup(app):
         folds,
         tables,
         docstrings,
+        quiz,
+        exercises,
+        classes,
         numbers,
         equations,
         claims,
         ledger,
         landing,
+        runtimes,
         api,
         api_pages,
         pages,

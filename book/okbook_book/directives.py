@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from . import equations
+from . import equations, exercises
 
 DIRECTIVE = re.compile(r"^\s*#\s*\|\s*([\w-]+)\s*:?\s*(.*?)\s*$")
 TAGS = {
@@ -21,6 +21,7 @@ TAGS = {
     "hide_output": "remove-output",
     "show_input": "show-input",
     "demonstration": "demonstration",
+    "stub": "show-input",
 }
 
 
@@ -85,14 +86,17 @@ def mark_tests(nb):
 
 def as_built(text, skip=()):
     "A notebook's JSON as the build parses and executes it."
-    return json.dumps(mark_tests(apply(json.loads(text), skip)))
+    nb = exercises.announce(json.loads(text))
+    return json.dumps(mark_tests(apply(nb, skip)))
 
 
 def source_read(app, docname, content):
-    if Path(app.env.doc2path(docname)).suffix == ".ipynb":
+    notebook = Path(app.env.doc2path(docname)).suffix == ".ipynb"
+    if notebook and app.config.okbook_edition == "book":
         content[0] = as_built(content[0], app.config.nbdev_skip_flags)
 
 
 def setup(app):
     app.add_config_value("nbdev_skip_flags", [], "env", [list])
+    app.add_config_value("okbook_edition", "book", "env", [str])  # or class
     app.connect("source-read", source_read)

@@ -2,11 +2,9 @@
 
 The role ``{ledger}`` writes a line that is computed from the stored tables: ``all``
 sums up all printed cells, the name of a table those of a table, and ``data`` says on
-whose data they are. The README is plain Markdown: there the same lines stand between
-two comments, and ``python -m okbook_book.ledger`` (``make ledger``) renews them.
+whose data they are. The README is plain Markdown: ``okbook_book.readme`` renews it.
 """
 
-import re
 from functools import cache
 
 from docutils import nodes
@@ -16,18 +14,11 @@ from okbook.tables import TableError, ledger_line, read_ledger
 
 from .equations import ROOT
 
-MARKED = re.compile(r"(<!-- ledger: ([\w -]+?) -->\n).*?(\n<!-- end -->)", re.S)
-
 
 @cache
 def cells():
     "The ledger, read once."
     return read_ledger(ROOT / "tables")
-
-
-def renewed(text):
-    "A text whose marked lines are those of the ledger as it is."
-    return MARKED.sub(lambda m: m[1] + ledger_line(m[2], cells()) + m[3], text)
 
 
 class LedgerRole(SphinxRole):
@@ -51,10 +42,3 @@ def stored_files():
 
 def setup(app):
     app.add_role("ledger", LedgerRole())
-
-
-if __name__ == "__main__":
-    path = ROOT / "README.md"
-    before = path.read_text(encoding="utf8")
-    path.write_text(renewed(before), encoding="utf8")
-    print(f"{path.name} is {'as it was' if renewed(before) == before else 'renewed'}")

@@ -12,7 +12,8 @@ SHOWN = {"page-number", "eqno", "caption-number"}
 # the text of a reference that gives a number, and the number alone
 REFERENCE = re.compile(
     r"((?:Figure|Table|Listing|Exercise|Algorithm|Theorem|Lemma|Proposition|Corollary"
-    r"|Definition|Remark|Example|Chapter|Section|Lab|Appendix) [A-Z\d][.\d]*(?<!\.)"
+    r"|Definition|Remark|Example|Chapter|Section|Lab|Project|Appendix)"
+    r" [A-Z\d][.\d]*(?<!\.)"
     r"|\([A-Z\d]+\.\d+\)|\(\w+ eq\. .*\))(?:, .*)?"
 )
 
@@ -92,8 +93,8 @@ def _says(kind, number):
     if kind == "equation":
         return {number}
     if kind == "page":
-        bare = number.removeprefix("Lab ")
-        names = "Chapter", "Section", "Lab", "Appendix"
+        bare = number.removeprefix("Lab ").removeprefix("Project ")
+        names = "Chapter", "Section", "Lab", "Project", "Appendix"
         return {f"{name} {bare}" for name in names}
     return {f"{kind} {number}"}
 

@@ -4,7 +4,9 @@ them.
 - A page has its number from its file's name: ``03_forest_kernel`` is Chapter 3,
   ``03_forest_kernel_1_hyperplanes`` Section 3.1, ``11_image_completion`` Lab 11; the
   appendices, whose names begin with 9, have letters in the order of the table of
-  contents, and the pages for engineers, whose names begin with 6, have no number.
+  contents. A page for a class has a name that begins with 7: ``71_project_letters`` is
+  Project 1, and the course, ``70_course``, has no number, like the pages for engineers,
+  whose names begin with 6.
   The number stands in the page's title, and so wherever the title is shown.
   ``{ref}`` to a page shows 'Chapter 3', to a section of another page 'The estimator in
   Chapter 3', and ``{doc}`` 'Chapter 3, Kernels from random forests'.
@@ -32,24 +34,26 @@ from .equations import LABEL, name
 
 FILE = re.compile(r"(?:.*/)?(\d)(\d)_(?:.*?_(\d+)_)?")
 PRACTICE = "6"  # how to use the package: read in any order
+CLASS = "7"  # the course, and projects
 
 
 @dataclass(frozen=True)
 class Number:
-    kind: str  # Chapter, Lab or Appendix
-    main: str  # '3', '11' or 'B': what the numbers on the page begin with
+    kind: str  # Chapter, Lab, Project or Appendix
+    main: str  # '3', '11', 'P1' or 'B': what the numbers on the page begin with
     page: str  # '3' or '3.1'
 
     @property
     def heading(self):
-        "As the title begins with it: '3.1', but 'Lab 11'."
-        return f"Lab {self.page}" if self.kind == "Lab" else self.page
+        "As the title begins with it: '3.1', but 'Lab 11' and 'Project 1'."
+        return self.name if self.kind in ("Lab", "Project") else self.page
 
     @property
     def name(self):
-        "As prose calls it: 'Chapter 3', 'Section 3.1', 'Lab 11'."
+        "As prose calls it: 'Chapter 3', 'Section 3.1', 'Lab 11', 'Project 1'."
         section = self.kind == "Chapter" and self.page != self.main
-        return f"{'Section' if section else self.kind} {self.page}"
+        page = self.page.removeprefix("P") if self.kind == "Project" else self.page
+        return f"{'Section' if section else self.kind} {page}"
 
 
 def page_number(docname, order):
@@ -59,6 +63,8 @@ def page_number(docname, order):
     if not found or found[1] == PRACTICE:
         return None
     first, second, further = found.groups()
+    if first == CLASS:
+        return None if second == "0" else Number("Project", f"P{second}", f"P{second}")
     if first == "0":
         kind, main = "Chapter", second
     elif first == "9":

@@ -1,8 +1,9 @@
 """Kernels on outputs, and the one predictor that all methods share.
 
-``kernels`` has kernels and the algebra of Gram matrices, ``predictor`` losses,
-pre-images and the predictor from weights, ``scores`` curves, scores and folds, and
-``refutation`` the search for counterexamples.
+``kernels`` has kernels and the algebra of Gram matrices, ``objects`` kernels on strings,
+rankings, sets and graphs, ``predictor`` losses, pre-images and the predictor from
+weights, ``scores`` curves, scores and folds, and ``refutation`` the search for
+counterexamples.
 """
 
 from .checks import (
@@ -29,12 +30,27 @@ from .kernels import (
     check_kernel_params,
     check_psd,
     diffusion_gram,
+    graph_adjacency,
     graph_laplacian,
     is_factor,
     is_psd,
     normalize_gram,
     pivoted_cholesky,
     squared_distances,
+)
+from .objects import (
+    AutoKernel,
+    CachedKernel,
+    ChiSquaredKernel,
+    FeatureKernel,
+    IntersectionKernel,
+    JaccardKernel,
+    KendallKernel,
+    MallowsKernel,
+    ObjectKernel,
+    SpectrumKernel,
+    SubsequenceKernel,
+    WeisfeilerLehmanKernel,
 )
 from .predictor import (
     InputKernelMixin,
@@ -60,6 +76,10 @@ from .refutation import (
     number_length,
     refute,
 )
+from .scale import (
+    predict_in_batches,
+    write_gram,
+)
 from .scores import (
     StratifiedOrderFold,
     alignment,
@@ -68,11 +88,13 @@ from .scores import (
     check_folds,
     check_grid,
     check_learner,
+    decoding_accuracy,
     labelled_draws,
     mean_mcc,
     pr_auc,
     repeated_holdout,
     roc_auc,
+    top_k_decoding_accuracy,
     vertical_roc,
 )
 from .similarities import (
@@ -81,14 +103,23 @@ from .similarities import (
 )
 
 __all__ = [
+    "AutoKernel",
+    "CachedKernel",
+    "ChiSquaredKernel",
     "DiffusionKernel",
     "DiracKernel",
+    "FeatureKernel",
     "FunctionKernel",
     "GramKernel",
     "InputKernelMixin",
+    "IntersectionKernel",
+    "JaccardKernel",
+    "KendallKernel",
     "Kernel",
     "LinearKernel",
+    "MallowsKernel",
     "NEARLY",
+    "ObjectKernel",
     "OutputKernelKNN",
     "OutputKernelMixin",
     "PairwiseKernel",
@@ -96,8 +127,11 @@ __all__ = [
     "RBFKernel",
     "Refutation",
     "SimilarityKernel",
+    "SpectrumKernel",
     "StratifiedOrderFold",
+    "SubsequenceKernel",
     "TanimotoKernel",
+    "WeisfeilerLehmanKernel",
     "alignment",
     "alignment_matrix",
     "center_gram",
@@ -115,12 +149,14 @@ __all__ = [
     "claim_rng",
     "class_probabilities",
     "decode_weights",
+    "decoding_accuracy",
     "diffusion_gram",
     "feature_space_losses",
     "feature_space_r2",
     "feature_space_variance",
     "first_largest",
     "first_smallest",
+    "graph_adjacency",
     "graph_laplacian",
     "is_dirac",
     "is_factor",
@@ -134,13 +170,16 @@ __all__ = [
     "number_length",
     "output_kernel_loss",
     "pivoted_cholesky",
+    "predict_in_batches",
     "pr_auc",
     "predicted_gram",
     "refute",
     "repeated_holdout",
     "roc_auc",
     "squared_distances",
+    "top_k_decoding_accuracy",
     "validate_arrays",
     "validate_data",
     "vertical_roc",
+    "write_gram",
 ]

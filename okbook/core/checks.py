@@ -8,12 +8,19 @@ __all__ = ['check_array', 'validate_data', 'is_finite', 'check_finite', 'validat
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de004
 import functools
 import inspect
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array as _check_array
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array as _check_array, get_tags
 from sklearn.utils.validation import validate_data as _validate_data
+
+from .._types import Array, ArrayLike, Inputs, Sparse
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de006
 def _refuse_odd(values, name):
@@ -33,7 +40,9 @@ def _refuse_odd(values, name):
         )
 
 
-def check_array(array, *, input_name="the array", **options):
+def check_array(
+    array: Inputs, *, input_name: str = "the array", **options: Any
+) -> Array | Sparse:
     """Read an array as scikit-learn's function of the same name does, and refuse masked
     entries.
 
@@ -82,9 +91,15 @@ def check_array(array, *, input_name="the array", **options):
         raise type(error)(said) from error
 
 
-def validate_data(estimator, X="no_validation", y="no_validation", **options):
+def validate_data(
+    estimator: BaseEstimator,
+    X: Inputs = "no_validation",
+    y: ArrayLike = "no_validation",
+    **options: Any,
+) -> Any:
     """Read the data of an estimator as scikit-learn's function of the same name does,
-    and refuse masked entries.
+    and refuse masked entries. A sparse matrix becomes a dense one if the estimator says
+    by its tags that it takes sparse matrices, but not here.
 
     Parameters
     ----------
@@ -125,10 +140,22 @@ def validate_data(estimator, X="no_validation", y="no_validation", **options):
     _refuse_odd(y, "y")
     if sp.issparse(y):
         raise TypeError(f"y must be dense: got a sparse matrix of shape {y.shape}.")
+    objects = getattr(estimator, "_input_objects", None)
+    if objects is not None and (taken := objects(X)) is not None:
+        least = options.get("ensure_min_samples", 1)
+        if len(taken) < least:
+            raise ValueError(
+                f"Found array with {len(taken)} sample(s) while a minimum of {least} "
+                f"is required by {type(estimator).__name__}."
+            )
+        return taken
+    if sp.issparse(X) and get_tags(estimator).input_tags.sparse:
+        if not options.get("accept_sparse") and not options.get("skip_check_array"):
+            X = X.toarray()
     return _validate_data(estimator, X, y, **options)
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de008
-def is_finite(values):
+def is_finite(values: Inputs) -> bool:
     """Whether an array holds neither NaN nor infinity.
 
     Parameters
@@ -158,7 +185,7 @@ def is_finite(values):
         return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
-def check_finite(values, what, **sources):
+def check_finite(values: Array | Sparse | float, what: str, **sources: Any) -> Any:
     """Refuse a computed result that is not finite, and say how large the numbers were
     that went in.
 
@@ -220,7 +247,7 @@ def _sizes(sources):
 _INSIDE = ContextVar("inside a function whose arrays are checked", default=False)
 
 
-def validate_arrays(_finite=True, **declared):
+def validate_arrays(_finite: bool = True, **declared: Any) -> Callable[[_F], _F]:
     """Declare the arrays that a function takes: they are read, compared and refused
     before it runs, and its result is refused if it is not finite.
 

@@ -4,13 +4,15 @@
 
 # %% auto #0
 __all__ = ['Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKernel', 'TanimotoKernel', 'is_psd', 'check_gram',
-           'check_psd', 'GramKernel', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel', 'check_kernel_params',
-           'PairwiseKernel', 'FunctionKernel', 'check_kernel', 'squared_distances', 'center_gram', 'normalize_gram',
-           'pivoted_cholesky', 'is_factor']
+           'check_psd', 'GramKernel', 'graph_adjacency', 'graph_laplacian', 'diffusion_gram', 'DiffusionKernel',
+           'check_kernel_params', 'PairwiseKernel', 'FunctionKernel', 'check_kernel', 'squared_distances',
+           'center_gram', 'normalize_gram', 'pivoted_cholesky', 'is_factor']
 
 # %% ../../nbs/00_core.ipynb #8ed44b3b
+from collections.abc import Callable
 from inspect import Parameter, isclass, signature
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg as sla
@@ -19,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
@@ -28,6 +31,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, Inputs, KernelLike, Outputs
 from .checks import check_array, check_finite, validate_arrays
 
 # %% ../../nbs/00_core.ipynb #5e309be0
@@ -41,8 +45,8 @@ class Kernel(BaseEstimator):
     matrix between two sets of prepared outputs. It may define
 
     - ``_prepare(Y)``, which brings outputs into the form that ``_gram`` takes, by
-      default the rows of a float matrix; a kernel on other objects returns them as they
-      are;
+      default the rows of a float matrix; a kernel on objects that are not vectors
+      inherits from :class:`ObjectKernel` instead, which needs less;
     - ``check(Y, name)``, which refuses outputs that the kernel is not defined on;
     - ``_diag(A)``, the diagonal, where there is a faster way than by small blocks;
     - ``features(Y)``, where the feature map is explicit and small;
@@ -55,6 +59,10 @@ class Kernel(BaseEstimator):
     always_psd : bool
         Whether every Gram matrix of the kernel is positive semi-definite by a theorem.
         Estimators check the training Gram matrix of all other kernels.
+    on_objects : bool
+        Whether it compares objects in a sequence rather than the rows of a matrix, as
+        the subclasses of :class:`ObjectKernel` do. Estimators with such a kernel on the
+        inputs take a sequence for ``X``.
 
     Notes
     -----
@@ -73,6 +81,7 @@ class Kernel(BaseEstimator):
     """
 
     always_psd = False
+    on_objects = False
     _parameter_constraints = {}
 
     def __sklearn_tags__(self):
@@ -82,7 +91,7 @@ class Kernel(BaseEstimator):
         tags._skip_test = True
         return tags
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         """Learn what the kernel needs from training outputs; most kernels only check
         their parameters.
 
@@ -101,7 +110,7 @@ class Kernel(BaseEstimator):
             self._prepare(Y)
         return self
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         """Refuse outputs that the kernel is not defined on.
 
         Parameters
@@ -120,15 +129,24 @@ class Kernel(BaseEstimator):
             raise ValueError(
                 f"{name} holds strings, and {type(self).__name__} is a kernel on "
                 f"vectors. Choose a kernel by output_kernel (or input_kernel): 'dirac' "
-                f"for labels; for words and sequences a function f(Y1, Y2) of two "
-                f"lists that returns their Gram matrix, or GramKernel(K) with "
-                f"y=np.arange(n)."
+                f"for labels; 'spectrum' or 'subsequence' for words and sequences; a "
+                f"function f(Y1, Y2) of two lists that returns their Gram matrix; or "
+                f"GramKernel(K) with y=np.arange(n)."
             )
+        if kind := _kind_of_objects(Y):
+            raise ValueError(
+                f"{name} holds {kind}, and {type(self).__name__} is a kernel on "
+                f"vectors. Choose a kernel by output_kernel (or input_kernel): "
+                f"{_FOR_OBJECTS[kind]}, 'auto', or a function f(Y1, Y2) of two lists "
+                f"that returns their Gram matrix."
+            )
+        if sp.issparse(Y):
+            Y = Y.toarray()
         return check_array(
             Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
         )
 
-    def gram(self, Y1, Y2=None):
+    def gram(self, Y1: Outputs, Y2: Outputs | None = None) -> Array:
         """Gram matrix between two sets of outputs.
 
         Parameters
@@ -161,7 +179,7 @@ class Kernel(BaseEstimator):
             K = self._gram(A, B)
         return check_finite(K, f"The kernel {type(self).__name__}", Y1=A, Y2=B)
 
-    def diag(self, Y):
+    def diag(self, Y: Outputs) -> Array:
         """Diagonal of the Gram matrix, without the rest of it.
 
         Parameters
@@ -180,7 +198,7 @@ class Kernel(BaseEstimator):
             diag = self._diag(A)
         return check_finite(diag, f"The kernel {type(self).__name__}", Y=A)
 
-    def __call__(self, Y1, Y2=None):
+    def __call__(self, Y1: Outputs, Y2: Outputs | None = None) -> Array:
         """Gram matrix: the same as ``gram``."""
         return self.gram(Y1, Y2)
 
@@ -206,6 +224,34 @@ class Kernel(BaseEstimator):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))
         return np.concatenate([self._gram(b, b).diagonal() for b in blocks])
+
+
+# Which kernels are meant for objects, for the error that names them.
+_FOR_OBJECTS = {
+    "sets": "'jaccard' or 'intersection'",
+    "dictionaries": "'jaccard' or 'intersection' for counts, 'weisfeiler_lehman' for "
+    "graphs",
+    "lists of strings": "'spectrum' or 'subsequence'",
+    "graphs": "'weisfeiler_lehman'",
+}
+
+
+def _kind_of_objects(Y):
+    """What outputs are that are neither numbers nor strings, by the first one; None if
+    they may be vectors."""
+    if isinstance(Y, np.ndarray) and Y.dtype == object and Y.ndim == 1:
+        Y = Y[:1].tolist()
+    first = Y[0] if isinstance(Y, (list, tuple)) and len(Y) else None
+    if isinstance(first, (set, frozenset)):
+        return "sets"
+    if isinstance(first, dict):
+        return "dictionaries"
+    if hasattr(first, "nodes") and hasattr(first, "adj"):
+        return "graphs"
+    strings = isinstance(first, (list, tuple)) and any(
+        isinstance(part, str) for part in first
+    )
+    return "lists of strings" if strings else None
 
 
 def _holds_strings(Y):
@@ -242,7 +288,7 @@ class LinearKernel(Kernel):
     def _diag(self, A):
         return row_norms(A, squared=True)
 
-    def features(self, Y):
+    def features(self, Y: ArrayLike) -> Array:
         """Feature map: the vectors themselves.
 
         Parameters
@@ -289,7 +335,9 @@ class PolynomialKernel(Kernel):
         "coef0": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, degree=3, gamma=None, coef0=1.0):
+    def __init__(
+        self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0
+    ) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
@@ -357,7 +405,7 @@ class RBFKernel(Kernel):
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, sigma=None, gamma=None):
+    def __init__(self, sigma: float | None = None, gamma: float | None = None) -> None:
         self.sigma = sigma
         self.gamma = gamma
 
@@ -408,19 +456,19 @@ class DiracKernel(Kernel):
 
     always_psd = True
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Array:
         Y = column_or_1d(
             check_array(Y, ensure_2d=False, dtype=None, input_name=name), warn=True
         )
         check_classification_targets(Y)
-        return Y
+        return Y  # type: ignore[return-value]
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         if Y is not None:
             self.classes_ = np.unique(self.check(Y))
         return self
 
-    def features(self, Y):
+    def features(self, Y: ArrayLike) -> Array:
         """Feature map: one-hot encoding on the classes seen in ``fit``; an unseen label
         gets zeros.
 
@@ -493,7 +541,9 @@ class TanimotoKernel(Kernel):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n")
-def is_psd(K, tol=None, max_exact=3000, n_steps=30):
+def is_psd(
+    K: Array, tol: float | None = None, max_exact: int = 3000, n_steps: int = 30
+) -> bool:
     r"""Whether a symmetric matrix is positive semi-definite up to rounding.
 
     Parameters
@@ -604,7 +654,7 @@ def _lowest_rayleigh(K, n_steps):
     ) / (v @ v)
 
 # %% ../../nbs/00_core.ipynb #3c99f8b9
-def check_gram(K, *, name="K", psd=True):
+def check_gram(K: Inputs, *, name: str = "K", psd: bool = True) -> Array:
     r"""Check a Gram matrix: square, real, finite, symmetric, positive semi-definite up
     to rounding.
 
@@ -652,7 +702,7 @@ def check_gram(K, *, name="K", psd=True):
 
 
 @validate_arrays(K="n n")
-def check_psd(K, *, name="K"):
+def check_psd(K: Array, *, name: str = "K") -> None:
     """Refuse a symmetric matrix that is not positive semi-definite up to rounding.
 
     Parameters
@@ -758,7 +808,7 @@ class _IndexKernel(Kernel):
     def _matrix(self):
         return self.K_ if hasattr(self, "K_") else self.fit().K_
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Array:
         n = len(self._matrix())
         Y = check_array(
             Y,
@@ -787,10 +837,9 @@ class _IndexKernel(Kernel):
 
     def _gram(self, A, B):
         K = self._matrix()
-        whole = all(
-            np.array_equal(Y, np.arange(len(K))) for Y in ([A] if B is A else [A, B])
-        )
-        return K if whole else K[np.ix_(A, B)]
+        if not np.array_equal(B, np.arange(len(K))):
+            return K[np.ix_(A, B)]
+        return K if B is A or np.array_equal(A, B) else K[A]
 
     def _diag(self, A):
         return self._matrix().diagonal()[A]
@@ -804,7 +853,8 @@ class GramKernel(_IndexKernel):
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        The Gram matrix. In float32 or float64 it is never copied, and clones share it.
+        The Gram matrix. In float32 or float64 it is never copied, and clones share it,
+        so that a grid search checks it once.
 
     Attributes
     ----------
@@ -832,30 +882,93 @@ class GramKernel(_IndexKernel):
 
     _parameter_constraints = {"K": ["array-like", "sparse matrix"]}
 
-    def __init__(self, K):
+    def __init__(self, K: Array) -> None:
         self.K = K
+        self._checked = {}  # what was found good; clones share it
 
     def __sklearn_clone__(self):
-        return GramKernel(self.K)
+        copy = GramKernel(self.K)
+        copy._checked = self._checked
+        return copy
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
-        self.K_ = check_gram(self.K)
+        if (
+            self._checked.get("K") is not self.K
+            or self._checked["sums"] != self._sums()
+        ):
+            found = check_gram(self.K)
+            self._checked.update(K=self.K, found=found, sums=self._sums())
+        self.K_ = self._checked["found"]
         return self
 
+    def _sums(self):
+        """The trace and a sum of 65,536 entries at most, which change if the matrix is
+        filled anew."""
+        K = self.K
+        if not isinstance(K, np.ndarray) or K.ndim != 2:
+            return None
+        return K.trace(), K[:: 1 + len(K) // 256, :: 1 + K.shape[1] // 256].sum()
+
 # %% ../../nbs/00_core.ipynb #b487e2b1
+def graph_adjacency(graph: Any) -> Any:
+    """Adjacency matrix of a graph of networkx; anything else is returned as it came.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or array-like or sparse matrix of shape (n, n)
+        An undirected graph.
+
+    Returns
+    -------
+    ndarray of shape (n, n), or what was given
+        The weights of the edges, 1 for an edge without the attribute "weight"; the
+        nodes are in the order of ``graph.nodes``.
+
+    Raises
+    ------
+    ValueError
+        If the graph is directed or has several edges between two nodes.
+
+    Notes
+    -----
+    networkx itself is not needed. Derived in :ref:`ch-core`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from okbook.core import graph_adjacency
+    >>> graph_adjacency(nx.path_graph(["a", "b", "c"]))
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    if not (hasattr(graph, "nodes") and hasattr(graph, "adj")):
+        return graph
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError(
+            f"A network must be undirected, with one edge between two nodes: got a "
+            f"networkx.{type(graph).__name__}. Convert it by networkx.Graph(graph)."
+        )
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    A = np.zeros((len(place), len(place)))
+    for a, b, weight in graph.edges(data="weight", default=1.0):
+        A[place[a], place[b]] = A[place[b], place[a]] = weight
+    return A
+
+
 @validate_params(
     {
         "normalized": ["boolean"],
     },
     prefer_skip_nested_validation=True,
 )
-def graph_laplacian(A, normalized=False):
+def graph_laplacian(A: Inputs, normalized: bool = False) -> Array:
     r"""Laplacian of an undirected graph.
 
     Parameters
     ----------
-    A : array-like or sparse matrix of shape (n, n)
+    A : array-like, sparse matrix of shape (n, n) or networkx.Graph
         Adjacency: symmetric, not negative; entries other than 0 and 1 are weights.
     normalized : bool, default=False
         Whether to return :math:`I - D^{-1/2} A D^{-1/2}` rather than :math:`D - A`.
@@ -884,7 +997,7 @@ def graph_laplacian(A, normalized=False):
            [-1.,  2., -1.],
            [ 0., -1.,  1.]])
     """
-    A = check_gram(A, name="The adjacency matrix", psd=False)
+    A = check_gram(graph_adjacency(A), name="The adjacency matrix", psd=False)
     if A.min(initial=0) < -1e-12 * A.max(initial=0):
         raise ValueError(
             f"The weights of a graph must not be negative: the least is {A.min():.3g}."
@@ -901,13 +1014,13 @@ def graph_laplacian(A, normalized=False):
     {"beta": [Interval(Real, 0, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
-def diffusion_gram(A, beta=1.0):
+def diffusion_gram(A: Inputs, beta: float = 1.0) -> Array:
     r"""Diffusion kernel :math:`K = \exp(-\beta L)` between the nodes of a graph, with
     :math:`L = D - A`.
 
     Parameters
     ----------
-    A : array-like or sparse matrix of shape (n, n)
+    A : array-like, sparse matrix of shape (n, n) or networkx.Graph
         Adjacency of an undirected graph.
     beta : float, default=1.0
         The time of diffusion, not negative.
@@ -951,7 +1064,7 @@ class DiffusionKernel(_IndexKernel):
     ----------
     beta : float, default=1.0
         The time of diffusion.
-    adjacency : array-like or sparse matrix of shape (n, n), optional
+    adjacency : array-like, sparse matrix of shape (n, n) or networkx.Graph, optional
         The graph. With it the kernel is one over node numbers, and ``y`` holds node
         numbers. Without it the adjacency is what ``fit`` gets, and an estimator takes
         its ``y`` for the adjacency of the training nodes.
@@ -978,17 +1091,22 @@ class DiffusionKernel(_IndexKernel):
 
     _parameter_constraints = {
         "beta": [Interval(Real, 0, None, closed="left")],
-        "adjacency": ["array-like", "sparse matrix", None],
+        "adjacency": [
+            "array-like",
+            "sparse matrix",
+            HasMethods(["is_directed", "edges"]),  # of networkx
+            None,
+        ],
     }
 
-    def __init__(self, beta=1.0, adjacency=None):
+    def __init__(self, beta: float = 1.0, adjacency: Inputs | None = None) -> None:
         self.beta = beta
         self.adjacency = adjacency
 
     def __sklearn_clone__(self):
         return DiffusionKernel(self.beta, self.adjacency)
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         graph = Y if self.adjacency is None else self.adjacency
         if graph is None:
@@ -1000,7 +1118,13 @@ class DiffusionKernel(_IndexKernel):
         return self
 
 # %% ../../nbs/00_core.ipynb #c1e5a0b1
-def check_kernel_params(params, func, kernel, name="kernel_params", n_data=0):
+def check_kernel_params(
+    params: dict[str, Any],
+    func: Callable[..., Any],
+    kernel: str,
+    name: str = "kernel_params",
+    n_data: int = 0,
+) -> None:
     """Refuse parameters that a kernel does not have.
 
     Parameters
@@ -1100,11 +1224,13 @@ class PairwiseKernel(Kernel):
         "kernel_params": [dict, None],
     }
 
-    def __init__(self, metric="rbf", kernel_params=None):
+    def __init__(
+        self, metric: str = "rbf", kernel_params: dict[str, Any] | None = None
+    ) -> None:
         self.metric = metric
         self.kernel_params = kernel_params
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         func, params = PAIRWISE_KERNEL_FUNCTIONS[self.metric], self.kernel_params or {}
         check_kernel_params(params, func, repr(self.metric), n_data=2)
@@ -1154,16 +1280,18 @@ class FunctionKernel(Kernel):
 
     _parameter_constraints = {"func": [callable], "kernel_params": [dict, None]}
 
-    def __init__(self, func, kernel_params=None):
+    def __init__(
+        self, func: Callable[..., Any], kernel_params: dict[str, Any] | None = None
+    ) -> None:
         self.func = func
         self.kernel_params = kernel_params
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         _check_function(self.func, self.kernel_params or {}, "func", "kernel_params")
         return self
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         sequence = (
             hasattr(Y, "__len__")
             and hasattr(Y, "__getitem__")
@@ -1205,7 +1333,12 @@ _KERNELS = {
 }
 
 
-def check_kernel(output_kernel, kernel_params=None, *, name="output_kernel"):
+def check_kernel(
+    output_kernel: KernelLike,
+    kernel_params: dict[str, Any] | None = None,
+    *,
+    name: str = "output_kernel",
+) -> Kernel:
     """Make a kernel object from a name, a callable or a kernel.
 
     Parameters
@@ -1271,7 +1404,9 @@ def check_kernel(output_kernel, kernel_params=None, *, name="output_kernel"):
 
 # %% ../../nbs/00_core.ipynb #fc1f5c4b
 @validate_arrays(K="q1 q2", diag_rows="q1", diag_cols="q2")
-def squared_distances(K, diag_rows=None, diag_cols=None):
+def squared_distances(
+    K: Array, diag_rows: ArrayLike | None = None, diag_cols: ArrayLike | None = None
+) -> Array:
     r"""Squared distances in feature space, :math:`k(y, y) + k(y', y') - 2 k(y, y')`.
 
     Parameters
@@ -1312,7 +1447,7 @@ def squared_distances(K, diag_rows=None, diag_cols=None):
 
 # %% ../../nbs/00_core.ipynb #1f5c6eb3
 @validate_arrays(K="n n")
-def center_gram(K):
+def center_gram(K: Array) -> Array:
     """Gram matrix of the same points with their mean at the origin, ``H K H`` with ``H
     = I - 11'/n``.
 
@@ -1350,7 +1485,9 @@ def center_gram(K):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(_finite=False, K="n n")
-def normalize_gram(K, *, tol=0.0, return_norms=False):
+def normalize_gram(
+    K: Array, *, tol: float = 0.0, return_norms: bool = False
+) -> Array | tuple[Array, Array]:
     """Gram matrix of the same points on the unit sphere, ``K[i, j] / sqrt(K[i, i] K[j,
     j])``.
 
@@ -1400,7 +1537,13 @@ def normalize_gram(K, *, tol=0.0, return_norms=False):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n; callable", diag="n")
-def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
+def pivoted_cholesky(
+    K: Array | Callable[..., Any],
+    tol: float = 1e-10,
+    max_rank: int | None = None,
+    *,
+    diag: ArrayLike | None = None,
+) -> tuple[Array, Array, float]:
     r"""Pivoted incomplete Cholesky factorisation :math:`K \approx \Phi\Phi^\top`.
 
     At each step the point with the largest residual becomes a pivot. Stops when
@@ -1483,7 +1626,7 @@ def pivoted_cholesky(K, tol=1e-10, max_rank=None, *, diag=None):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(Phi="n q", K="n n")
-def is_factor(Phi, K, n_vectors=8):
+def is_factor(Phi: Array, K: Array, n_vectors: int = 8) -> bool:
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by products with random vectors.
 
     Parameters

@@ -9,12 +9,13 @@ __all__ = ['NEARLY', 'output_kernel_loss', 'first_smallest', 'first_largest', 'm
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numba as nb
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils import ClassifierTags, RegressorTags, check_scalar
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -29,6 +30,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse
 from .checks import check_array, check_finite, validate_arrays, validate_data
 from okbook.core.kernels import (
     DiffusionKernel,
@@ -44,7 +46,12 @@ from okbook.core.kernels import (
 
 # %% ../../nbs/00_core_1_predictor.ipynb #1c51e4eb
 @validate_arrays()
-def output_kernel_loss(y_true, y_pred, kernel="linear", kernel_params=None):
+def output_kernel_loss(
+    y_true: Outputs,
+    y_pred: Outputs,
+    kernel: KernelLike = "linear",
+    kernel_params: dict[str, Any] | None = None,
+) -> float:
     r"""Mean loss of predicted outputs, measured in the feature space of a kernel.
 
     .. math:: \frac1q \sum_{i=1}^q \|\phi(\hat y_i) - \phi(y_i)\|^2
@@ -110,7 +117,9 @@ NEARLY = 1e-10
 
 
 @validate_arrays(values="any; infinite", scale="any; number")
-def first_smallest(values, axis=-1, scale=None):
+def first_smallest(
+    values: ArrayLike, axis: int = -1, scale: ArrayLike | None = None
+) -> Array:
     """Index of the smallest value, the first one among those that are equal up to
     rounding.
 
@@ -150,7 +159,9 @@ def first_smallest(values, axis=-1, scale=None):
 
 
 @validate_arrays(values="any; infinite", scale="any; number")
-def first_largest(values, axis=-1, scale=None):
+def first_largest(
+    values: ArrayLike, axis: int = -1, scale: ArrayLike | None = None
+) -> Array:
     """Index of the largest value, the first one among those that are equal up to
     rounding.
 
@@ -194,7 +205,7 @@ def _first_k_smallest(values, k, scale=None):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #t1e50005
 @validate_arrays(_finite=False, values="q; infinite")
-def merge_ties(values, scale=None):
+def merge_ties(values: ArrayLike, scale: float | None = None) -> Array:
     """Replace values that are equal up to rounding by a single value.
 
     Parameters
@@ -285,7 +296,9 @@ def _square_norm_rows(indptr, indices, data, K):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #763e1374
 @validate_arrays(W="q n; sparse", K="n m", diag="m")
-def decode_weights(W, K, diag, support=False):
+def decode_weights(
+    W: Array | Sparse, K: Array, diag: ArrayLike, support: bool = False
+) -> Array:
     r"""Nearest candidate of each predicted point: :math:`\arg\min_c k(c, c) - 2 \sum_i
     w_i k(y_i, c)`.
 
@@ -347,7 +360,9 @@ def _blocks(n_rows, n_columns, budget=2**24):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #e176a960
 @validate_arrays(W="q n; sparse", K="n n", K_cross="q n", diag="q")
-def feature_space_losses(W, K, K_cross, diag):
+def feature_space_losses(
+    W: Array | Sparse, K: Array, K_cross: Array, diag: ArrayLike
+) -> Array:
     r"""Loss of each predicted point, :math:`w^\top K w - 2 \sum_i w_i k(y_i, y) + k(y,
     y)`.
 
@@ -394,7 +409,7 @@ def feature_space_losses(W, K, K_cross, diag):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #7efbc46e
 @validate_arrays(W1="q1 n; sparse", W2="q2 n; sparse", K="n n")
-def predicted_gram(W1, W2, K):
+def predicted_gram(W1: Array | Sparse, W2: Array | Sparse, K: Array) -> Array:
     r"""Scalar products of predicted points in feature space, :math:`W_1 K W_2^\top`.
 
     Parameters
@@ -425,7 +440,7 @@ def predicted_gram(W1, W2, K):
     return np.asarray(W2 @ np.asarray(W1 @ K).T).T
 
 # %% ../../nbs/00_core_1_predictor.ipynb #5d0c31ae
-def check_labels(y, owner):
+def check_labels(y: ArrayLike, owner: str) -> Array:
     """Class labels as a vector, for a method of classification.
 
     Parameters
@@ -461,11 +476,11 @@ def check_labels(y, owner):
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y", estimator=owner)
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
-    return y
+    return y  # type: ignore[return-value]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
 @validate_arrays(votes="q c")
-def class_probabilities(votes):
+def class_probabilities(votes: Array) -> Array:
     """Probabilities of classes, from votes that may be negative.
 
     Parameters
@@ -498,7 +513,12 @@ def class_probabilities(votes):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #173bc0af
 @validate_arrays(K="n n", sample_weight="n", diag="n")
-def feature_space_variance(K, sample_weight=None, *, diag=None):
+def feature_space_variance(
+    K: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    diag: ArrayLike | None = None,
+) -> float:
     r"""Variance of outputs in feature space, from their Gram matrix.
 
     .. math:: \frac1n \sum_i K_{ii} - \frac1{n^2} \sum_{i,j} K_{ij}
@@ -553,7 +573,13 @@ def _normalized_weights(sample_weight, n):
 
 # %% ../../nbs/00_core_1_predictor.ipynb #ffa8d401
 @validate_arrays(losses="n", sample_weight="n")
-def feature_space_r2(losses, variance, sample_weight=None, *, rounding=0.0):
+def feature_space_r2(
+    losses: ArrayLike,
+    variance: float,
+    sample_weight: ArrayLike | None = None,
+    *,
+    rounding: float = 0.0,
+) -> float:
     """Coefficient of determination in feature space, one minus the mean loss over the
     variance.
 
@@ -657,7 +683,7 @@ class _TrainingGram:
         return {**self.__dict__, "kept": None}
 
 # %% ../../nbs/00_core_1_predictor.ipynb #c1a12e76
-def is_dirac(estimator):
+def is_dirac(estimator: BaseEstimator) -> bool:
     """Whether the output kernel of an estimator is the Dirac kernel, which makes it a
     classifier.
 
@@ -706,13 +732,13 @@ class OutputKernelMixin:
     - ``weights(X)``, an array or CSR matrix with a row for each query and a column for
       each training output.
 
-    From these it has ``predict``, ``decode``, ``predict_proba``, ``predict_gram``,
-    ``losses``, ``loss``, ``score`` and scikit-learn's tags. ``_fit_outputs`` validates
-    the parameters: those three, and all that are in ``_parameter_constraints`` of the
-    estimator. ``_checked_weights(X)`` are weights of a checked shape. For weights that
-    do not come from ``weights(X)``, as those of the trees that have not seen an
-    example, there are ``_predict(W)``, ``_losses(W, y)`` and
-    ``_score(W, y, sample_weight)``.
+    From these it has ``predict``, ``decode``, ``rank``, ``predict_proba``,
+    ``predict_gram``, ``losses``, ``loss``, ``score`` and scikit-learn's tags.
+    ``_fit_outputs`` validates the parameters: those three, and all that are in
+    ``_parameter_constraints`` of the estimator. ``_checked_weights(X)`` are weights
+    of a checked shape. For weights that do not come from ``weights(X)``, as those
+    of the trees that have not seen an example, there are ``_predict(W)``,
+    ``_losses(W, y)`` and ``_score(W, y, sample_weight)``.
 
     Attributes
     ----------
@@ -811,13 +837,13 @@ class OutputKernelMixin:
             gram.check_psd()
 
     @property
-    def gram_(self):
+    def gram_(self) -> Array:
         """Gram matrix of the training outputs, of shape (n, n); computed on first
         use and kept."""
         check_is_fitted(self)
         return self._training_gram.value()
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array | Sparse:
         """Weights of the training outputs in the prediction for each query: what an
         estimator must define.
 
@@ -849,7 +875,13 @@ class OutputKernelMixin:
             )
         return W
 
-    def decode(self, X, candidates=None):
+    def decode(
+        self,
+        X: ArrayLike,
+        candidates: Literal["support", "train"] | Outputs | None = None,
+        *,
+        per_query: bool = False,
+    ) -> Array:
         r"""Index of the candidate nearest to each prediction in feature space.
 
         .. math:: \arg\min_c \; k(c, c) - 2 \sum_i w_i(x) k(y_i, c)
@@ -862,11 +894,14 @@ class OutputKernelMixin:
             Where to look: the training outputs of non-zero weight, all training
             outputs, or these. By default, as the constructor says. Where only a Gram
             matrix was given, outputs are the indices of its rows.
+        per_query : bool, default=False
+            Whether ``candidates`` holds a sequence of outputs for each query.
 
         Returns
         -------
         ndarray of shape (q,)
-            Indices into the training outputs, or into the candidates that were given.
+            Indices into the training outputs, or into the candidates that were given
+            (for the query).
 
         Raises
         ------
@@ -880,7 +915,111 @@ class OutputKernelMixin:
         OK3 eq. 14 (eq-ok3-14) and 18 (eq-ok3-18). Derived in :ref:`ch-core-predictor`.
         """
         W = self._checked_weights(X)
+        if per_query:
+            return np.array([best[0] for best, _ in self._rank_each(W, candidates, 1)])
         return self._decode(W, self.candidates if candidates is None else candidates)[0]
+
+    def rank(
+        self,
+        X: ArrayLike,
+        candidates: Literal["train"] | Outputs | None = None,
+        k: int = 10,
+        *,
+        per_query: bool = False,
+    ) -> tuple[Any, Any]:
+        r"""The k candidates nearest to each prediction, with their scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+        candidates : "train" or sequence of outputs, optional
+            What to rank: all training outputs, or these. By default those of the
+            constructor, "support" meaning all training outputs.
+        k : int, default=10
+            How many; all if there are fewer.
+        per_query : bool, default=False
+            Whether ``candidates`` holds a sequence of outputs for each query.
+
+        Returns
+        -------
+        indices : ndarray of shape (q, k)
+            Indices into the candidates, the nearest first; of equal ones the first. A
+            list of arrays if ``per_query``.
+        scores : ndarray of shape (q, k)
+            Minus their squared distances to the prediction, :math:`-\|\hat\phi(x) -
+            \phi(c)\|^2`: at most zero, and comparable between queries. A list of arrays
+            if ``per_query``.
+
+        Raises
+        ------
+        ValueError
+            If a candidate is not what the kernel is defined on, or there is none.
+        TypeError
+            If the candidates are not a sequence.
+
+        Notes
+        -----
+        OK3 eq. 14 (eq-ok3-14) and 18 (eq-ok3-18), and what comes after the best.
+        Derived in :ref:`ch-core-predictor`.
+        """
+        check_scalar(k, "k", Integral, min_val=1)
+        W = self._checked_weights(X)
+        if per_query:
+            ranked = list(self._rank_each(W, candidates, k))
+            return [best for best, _ in ranked], [scores for _, scores in ranked]
+        candidates = self.candidates if candidates is None else candidates
+        if isinstance(candidates, str):
+            if candidates not in ("support", "train"):
+                raise ValueError(_CANDIDATES + f"got {candidates!r}.")
+            K, diag = self.gram_, self.gram_.diagonal()
+        else:
+            candidates = self._check_candidates(candidates)
+            kernel, outputs = self._kernel_and_outputs()
+            K, diag = kernel.gram(outputs, candidates), kernel.diag(candidates)
+        parts = [
+            self._nearest(W[rows], K, diag, k)
+            for rows in _blocks(W.shape[0], len(diag))
+        ]
+        indices, scores = zip(*parts)
+        return np.concatenate(indices), np.concatenate(scores)
+
+    def _nearest(self, W, K, diag, k):
+        """Indices and scores of the k nearest candidates of each row of weights; a
+        column of K for each candidate."""
+        norms = feature_space_losses(
+            W, self.gram_, np.zeros(W.shape), np.zeros(W.shape[0])
+        )
+        distances, k = diag - 2.0 * (W @ K), min(k, len(diag))
+        chosen = _first_k_smallest(distances, k, diag)
+        far = np.take_along_axis(distances, chosen, axis=1)
+        order = np.stack([np.lexsort((i, merge_ties(f))) for i, f in zip(chosen, far)])
+        chosen, far = (np.take_along_axis(a, order, axis=1) for a in (chosen, far))
+        return chosen, -np.maximum(far + norms[:, None], 0.0)
+
+    def _rank_each(self, W, lists, k):
+        """Indices and scores of the k nearest of each query's own candidates."""
+        if not hasattr(lists, "__len__") or len(lists) != W.shape[0]:
+            raise ValueError(
+                f"per_query=True needs candidates with a sequence of outputs for each "
+                f"of the {W.shape[0]} queries: got "
+                f"{len(lists) if hasattr(lists, '__len__') else type(lists).__name__}."
+            )
+        kernel, outputs = self._kernel_and_outputs()
+        lists, start = [self._check_candidates(some) for some in lists], 0
+        while start < len(lists):
+            stop, flat = start + 1, list(lists[start])
+            while stop < len(lists) and len(flat) + len(lists[stop]) <= 4096:
+                flat.extend(lists[stop])
+                stop += 1
+            flat = np.asarray(flat) if isinstance(lists[start], np.ndarray) else flat
+            K, diag, place = kernel.gram(outputs, flat), kernel.diag(flat), 0
+            for query in range(start, stop):
+                part = slice(place, place := place + len(lists[query]))
+                row = slice(query, query + 1)
+                best, scores = self._nearest(W[row], K[:, part], diag[part], k)
+                yield best[0], scores[0]
+            start = stop
 
     def _decode(self, W, candidates):
         """Indices of the nearest candidates, and the candidates."""
@@ -920,7 +1059,13 @@ class OutputKernelMixin:
         kernel.K_ = kernel.K  # checked when it was given
         return kernel, np.arange(len(kernel.K))
 
-    def predict(self, X, candidates=None):
+    def predict(
+        self,
+        X: ArrayLike,
+        candidates: Literal["support", "train"] | Outputs | None = None,
+        *,
+        per_query: bool = False,
+    ) -> Array | list[Any]:
         r"""Output predicted for each query.
 
         The exact pre-image where the kernel has one: the weighted mean :math:`\sum_i
@@ -934,6 +1079,8 @@ class OutputKernelMixin:
             Queries.
         candidates : {"support", "train"} or sequence of outputs, optional
             Where to look for a pre-image: see :meth:`decode`.
+        per_query : bool, default=False
+            Whether ``candidates`` holds a sequence of outputs for each query.
 
         Returns
         -------
@@ -958,7 +1105,12 @@ class OutputKernelMixin:
                 "predict_gram(X) for predicted kernel values, or decode(X) for the "
                 "nearest training example."
             )
-        return self._predict(self._checked_weights(X), candidates)
+        W = self._checked_weights(X)
+        if not per_query:
+            return self._predict(W, candidates)
+        chosen = [best[0] for best, _ in self._rank_each(W, candidates, 1)]
+        found = [some[i] for some, i in zip(candidates, chosen)]
+        return np.array(found) if isinstance(self.outputs_, np.ndarray) else found
 
     def _predict(self, W, candidates=None):
         """Outputs that weights stand for."""
@@ -979,7 +1131,7 @@ class OutputKernelMixin:
         return W @ onehot.astype(float)
 
     @available_if(is_dirac)
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Probability of each class: the sum of the weights of its training examples
         (Dirac kernel only).
 
@@ -996,7 +1148,7 @@ class OutputKernelMixin:
         """
         return class_probabilities(self._class_weights(self._checked_weights(X)))
 
-    def predict_gram(self, X1, X2=None):
+    def predict_gram(self, X1: ArrayLike, X2: ArrayLike | None = None) -> Array:
         r"""Predicted kernel between the outputs of queries, :math:`W_1 K W_2^\top`.
 
         Parameters
@@ -1023,7 +1175,9 @@ class OutputKernelMixin:
             return (W1 @ Phi) @ (W2 @ Phi).T
         return predicted_gram(W1, W2, self.gram_)
 
-    def losses(self, X, y, *, diag=None):
+    def losses(
+        self, X: ArrayLike, y: Outputs, *, diag: ArrayLike | None = None
+    ) -> Array:
         r"""Loss of each query, :math:`\|\hat\phi(x) - \phi(y)\|^2`, without a
         pre-image.
 
@@ -1080,7 +1234,14 @@ class OutputKernelMixin:
         )  # the part of a new label that no feature holds
         return row_norms(W @ known - truth, squared=True) + unseen
 
-    def loss(self, X, y, sample_weight=None, *, diag=None):
+    def loss(
+        self,
+        X: ArrayLike,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        diag: ArrayLike | None = None,
+    ) -> float:
         r"""Mean of :math:`\|\hat\phi(x) - \phi(y)\|^2` over queries, without a
         pre-image.
 
@@ -1102,7 +1263,9 @@ class OutputKernelMixin:
         """
         return float(np.average(self.losses(X, y, diag=diag), weights=sample_weight))
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> float:
         r"""Quality of the predictions: :math:`R^2` in feature space; the accuracy for
         the Dirac kernel.
 
@@ -1219,6 +1382,23 @@ class InputKernelMixin:
         "input_kernel_params": [dict, None],
     }
 
+    def _input_objects(self, X):
+        """The inputs as a vector of objects, if the kernel on them is one on objects;
+        otherwise None."""
+        if self.input_kernel is None or self._x_is_gram():
+            return None
+        kernel = check_kernel(
+            self.input_kernel, self.input_kernel_params, name="input_kernel"
+        )
+        if not kernel.on_objects:
+            return None
+        known = getattr(self, "input_kernel_", None)
+        checked = (kernel if known is None else known).check(X, "X")
+        objects = np.empty(len(checked), dtype=object)
+        for i, x in enumerate(checked):
+            objects[i] = x
+        return objects
+
     def _x_is_gram(self):
         return isinstance(self.input_kernel, str) and self.input_kernel == "precomputed"
 
@@ -1258,6 +1438,8 @@ class InputKernelMixin:
         of ``X``."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._x_is_gram()
+        # validate_data makes them dense; a method for links predicts no vector
+        tags.input_tags.sparse = isinstance(self, OutputKernelMixin)
         return tags
 
 # %% ../../nbs/00_core_1_predictor.ipynb #a111f762
@@ -1327,13 +1509,14 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors=5,
-        input_kernel=None,
-        input_kernel_params=None,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="support",
-    ):
+        n_neighbors: int = 5,
+        *,
+        input_kernel: KernelLike | None = None,
+        input_kernel_params: dict[str, Any] | None = None,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "support",
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
@@ -1341,7 +1524,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Keep the training inputs and outputs.
 
         Parameters
@@ -1375,7 +1558,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         )
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Sparse:
         """Weights of the training outputs: 1/k for the k nearest neighbours of each
         query.
 

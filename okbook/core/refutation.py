@@ -8,14 +8,16 @@ __all__ = ['claim_rng', 'number_length', 'Refutation', 'refute']
 # %% ../../nbs/00_core_5_refute.ipynb #1b99ea0a
 import inspect
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
 # %% ../../nbs/00_core_5_refute.ipynb #a02b76de
-def claim_rng(name, seed, case):
+def claim_rng(name: str, seed: int, case: int) -> np.random.Generator:
     """The random generator of one case of one statement.
 
     Parameters
@@ -46,7 +48,7 @@ def claim_rng(name, seed, case):
     return np.random.default_rng([seed, zlib.crc32(name.encode()), case])
 
 # %% ../../nbs/00_core_5_refute.ipynb #0e9626e8
-def number_length(number):
+def number_length(number: int | float | bool) -> tuple[float, ...]:
     """How long a number is to write, for comparisons.
 
     Parameters
@@ -131,7 +133,7 @@ class Refutation:
     counterexample: dict | None = None
 
     @property
-    def survived(self):
+    def survived(self) -> bool:
         """Whether no counterexample was found."""
         return self.failures == 0
 
@@ -172,7 +174,13 @@ def _named(claim, case):
     },
     prefer_skip_nested_validation=True,
 )
-def refute(claim, draw, tries=1000, seed=0, sizes=None):
+def refute(
+    claim: Callable[..., Any],
+    draw: Callable[..., Any],
+    tries: int = 1000,
+    seed: int = 0,
+    sizes: Sequence[Any] | None = None,
+) -> Refutation:
     """Try to refute a statement by a seeded search for a counterexample.
 
     Parameters

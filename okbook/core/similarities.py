@@ -6,6 +6,8 @@
 __all__ = ['make_psd', 'SimilarityKernel']
 
 # %% ../../nbs/00_core_3_similarities.ipynb #d0ae086a
+from typing import Any, Literal, Self
+
 import numpy as np
 import scipy.linalg as sla
 from sklearn.utils import check_array
@@ -13,6 +15,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, KernelLike, Outputs
 from .kernels import Kernel, check_gram, check_kernel
 
 # %% ../../nbs/00_core_3_similarities.ipynb #acbfd940
@@ -31,7 +34,11 @@ def _kept_signs(values, method):
     {"S": ["array-like"], "method": [_METHODS], "S_cross": ["array-like", None]},
     prefer_skip_nested_validation=True,
 )
-def make_psd(S, method="clip", S_cross=None):
+def make_psd(
+    S: ArrayLike,
+    method: Literal["clip", "flip", "shift"] = "clip",
+    S_cross: ArrayLike | None = None,
+) -> Array | tuple[Array, Array]:
     r"""Make a Gram matrix from similarities that are not positive semi-definite.
 
     Parameters
@@ -97,7 +104,7 @@ def make_psd(S, method="clip", S_cross=None):
             f"S_cross must have a column for each of the {len(S)} training objects: "
             f"got shape {S_cross.shape}."
         )
-    return K, S_cross if method == "shift" else ((S_cross @ U) * signs) @ U.T
+    return K, S_cross if method == "shift" else ((S_cross @ U) * signs) @ U.T  # type: ignore[return-value]
 
 # %% ../../nbs/00_core_3_similarities.ipynb #16348bb1
 def _key(y):
@@ -171,23 +178,28 @@ class SimilarityKernel(Kernel):
         "similarity_params": [dict, None],
     }
 
-    def __init__(self, similarity, method="clip", similarity_params=None):
+    def __init__(
+        self,
+        similarity: KernelLike,
+        method: Literal["clip", "flip", "shift"] = "clip",
+        similarity_params: dict[str, Any] | None = None,
+    ) -> None:
         self.similarity = similarity
         self.method = method
         self.similarity_params = similarity_params
 
     @property
-    def always_psd(self):
+    def always_psd(self) -> bool:  # type: ignore[override]
         """Whether it is a kernel on all objects."""
         return self.method != "shift"
 
     def _inner(self):
         return check_kernel(self.similarity, self.similarity_params, name="similarity")
 
-    def check(self, Y, name="y"):
+    def check(self, Y: Outputs, name: str = "y") -> Any:
         return self._inner().check(Y, name)
 
-    def fit(self, Y=None):
+    def fit(self, Y: Outputs | None = None) -> Self:
         self._check_params()
         if Y is None:
             raise ValueError(

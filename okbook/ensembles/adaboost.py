@@ -8,8 +8,10 @@ __all__ = ['agreement', 'boost_step', 'staged_votes', 'vote_probabilities', 'Ada
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #b520c1df
 import warnings
 from collections import deque
+from collections.abc import Iterable, Iterator
 from functools import partial
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -19,6 +21,7 @@ from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from .._types import Array, ArrayLike, Inputs, Seed
 from okbook.core import (
     NEARLY,
     check_array,
@@ -48,7 +51,7 @@ from okbook.ensembles.weak_learners import (
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #a8f9517e
 @validate_arrays(answers="n; as it is", codes="n; integers")
-def agreement(answers, codes, n_classes=2):
+def agreement(answers: Array, codes: Array, n_classes: int = 2) -> Array:
     r"""How far a hypothesis agrees with the labels.
 
     Parameters
@@ -95,7 +98,7 @@ def _sum_in_order(terms):
 
 
 @validate_arrays(_finite=False, weight="n", agreement="n")
-def boost_step(weight, agreement, n_classes=2):
+def boost_step(weight: ArrayLike, agreement: ArrayLike, n_classes: int = 2) -> Bunch:
     r"""One round of AdaBoost, once the hypothesis is there.
 
     Parameters
@@ -194,7 +197,9 @@ def _resampled_round(learner, X, inputs, codes, n_classes, form, weight, rng):
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #f26c9665
 @validate_arrays(_finite=False, weights="q")
-def staged_votes(answers, weights, n_classes=2):
+def staged_votes(
+    answers: Iterable[Array], weights: Iterable[float], n_classes: int = 2
+) -> Iterator[Any]:
     r"""Weighted vote of the first hypothesis, the first two, and so on.
 
     Parameters
@@ -241,7 +246,7 @@ def staged_votes(answers, weights, n_classes=2):
 
 
 @validate_arrays(decision="q or q c")
-def vote_probabilities(decision):
+def vote_probabilities(decision: Array) -> Array:
     r"""Probabilities of the classes, if a weighted vote is half of their log odds.
 
     Parameters
@@ -357,13 +362,13 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        n_estimators=200,
-        form="discrete",
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 200,
+        form: Literal["discrete", "real"] = "discrete",
         *,
-        resample=False,
-        random_state=None,
-    ):
+        resample: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.form = form
@@ -390,7 +395,9 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
             "dtype": "numeric",
         }
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train the hypotheses, one after the other.
 
         Parameters
@@ -510,7 +517,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **self._input_options())
 
-    def hypotheses(self, X):
+    def hypotheses(self, X: Inputs) -> Array:
         """Answers of the hypotheses, one row each.
 
         Parameters
@@ -527,7 +534,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
         X = self._check_X(X)
         return np.array([_answers(h, X, self.form) for h in self.estimators_])
 
-    def votes(self, X):
+    def votes(self, X: Inputs) -> Array:
         """Shares of the classes in the vote.
 
         Parameters
@@ -548,7 +555,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
         second = weights @ (1.0 + answers) / (2.0 * weights.sum())
         return np.column_stack([1.0 - second, second])
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: Inputs) -> Iterator[Any]:
         """Decision values after each round.
 
         Parameters
@@ -566,7 +573,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
         answers = (_answers(h, X, self.form) for h in self.estimators_)
         yield from staged_votes(answers, self.estimator_weights_, len(self.classes_))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Inputs) -> Array:
         r"""The weighted vote.
 
         Parameters
@@ -589,7 +596,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
             return self.classes_[first_largest(decision, scale=total)]
         return self.classes_[(decision > NEARLY * total).astype(np.intp)]
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Inputs) -> Iterator[Any]:
         """Classes after each round.
 
         Parameters
@@ -604,7 +611,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
         """
         yield from map(self._decide, self.staged_decision_function(X))
 
-    def predict(self, X):
+    def predict(self, X: Inputs) -> Array:
         """Classes by the weighted vote.
 
         Parameters
@@ -619,7 +626,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
         """
         return self._decide(self.decision_function(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Inputs) -> Array:
         r"""Probabilities of the classes, if the vote is read as half of their log odds.
 
         Parameters

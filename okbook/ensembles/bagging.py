@@ -8,7 +8,9 @@ __all__ = ['vote_shares', 'bias_variance', 'bootstrap_sample', 'Bootstrap', 'pre
 
 # %% ../../nbs/05_ensembles.ipynb #c06d1f70
 import math
+from collections.abc import Iterable, Iterator
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -23,6 +25,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from .._types import Array, ArrayLike, Seed
 from okbook.core import (
     NEARLY,
     check_array,
@@ -40,9 +43,14 @@ from okbook.ensembles.tree import (
     sort_features,
 )
 
+if TYPE_CHECKING:  # for signatures
+    from okbook.ensembles.tree import SortedFeatures
+
 # %% ../../nbs/05_ensembles.ipynb #24ce111f
 @validate_arrays(hypotheses="t q; integers", weights="t")
-def vote_shares(hypotheses, n_classes, weights=None):
+def vote_shares(
+    hypotheses: ArrayLike, n_classes: int, weights: ArrayLike | None = None
+) -> Array:
     r"""Fraction of the votes for each class.
 
     Parameters
@@ -78,7 +86,11 @@ def vote_shares(hypotheses, n_classes, weights=None):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(answers="s q; integers", proba="q c")
-def bias_variance(answers, proba, definition="breiman"):
+def bias_variance(
+    answers: ArrayLike,
+    proba: ArrayLike,
+    definition: Literal["breiman", "kohavi-wolpert"] = "breiman",
+) -> Bunch:
     r"""Divide the error of a classifier into noise, bias and variance.
 
     Parameters
@@ -154,7 +166,12 @@ _SIZE = [
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(p="n")
-def bootstrap_sample(n, n_samples=None, p=None, random_state=None):
+def bootstrap_sample(
+    n: int,
+    n_samples: int | float | None = None,
+    p: ArrayLike | None = None,
+    random_state: Seed = None,
+) -> Array:
     """Draw examples with replacement.
 
     Parameters
@@ -231,12 +248,17 @@ class Bootstrap:
     (array([4, 0, 3, 3, 3]), array([1, 2]))
     """
 
-    def __init__(self, n_samples=None, random_state=None, n_splits=10):
+    def __init__(
+        self,
+        n_samples: int | float | None = None,
+        random_state: Seed = None,
+        n_splits: int = 10,
+    ) -> None:
         self.n_samples = n_samples
         self.random_state = random_state
         self.n_splits = n_splits
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of samples.
 
         Parameters
@@ -256,7 +278,7 @@ class Bootstrap:
         """
         return check_scalar(self.n_splits, "n_splits", Integral, min_val=1)
 
-    def split(self, X, y=None, groups=None):
+    def split(self, X: ArrayLike, y: Any = None, groups: Any = None) -> Iterator[Any]:
         """Samples, one after the other.
 
         Parameters
@@ -295,7 +317,7 @@ def _clone_with_seed(estimator, seed):
     return copy.set_params(**{name: seed for name in sorted(names)})
 
 
-def prepare_inputs(estimator, X):
+def prepare_inputs(estimator: BaseEstimator, X: Array) -> "SortedFeatures | Array":
     """What the hypotheses of an ensemble are learnt from: for trees, whose parameters
     are validated here once for all, the sorted features; for other learners the inputs.
 
@@ -325,7 +347,15 @@ def prepare_inputs(estimator, X):
 
 
 @validate_arrays(codes="n; integers")
-def fit_hypothesis(estimator, inputs, codes, n_classes, sample_weight, rows, seed):
+def fit_hypothesis(
+    estimator: BaseEstimator,
+    inputs: "SortedFeatures | Array",
+    codes: Array,
+    n_classes: int,
+    sample_weight: Array,
+    rows: Array,
+    seed: int,
+) -> BaseEstimator:
     """Learn one hypothesis of an ensemble.
 
     Parameters
@@ -370,7 +400,7 @@ def fit_hypothesis(estimator, inputs, codes, n_classes, sample_weight, rows, see
     return copy.fit(inputs[seen], codes[seen], sample_weight=sample_weight[seen])
 
 
-def predict_codes(hypothesis, X):
+def predict_codes(hypothesis: BaseEstimator, X: Array) -> Array:
     """What a hypothesis of an ensemble says.
 
     Parameters
@@ -397,7 +427,12 @@ def predict_codes(hypothesis, X):
 
 # %% ../../nbs/05_ensembles.ipynb #9e404d0c
 @validate_arrays(_finite=False, X="n p")
-def out_of_bag_shares(hypotheses, X, sample_weights, n_classes):
+def out_of_bag_shares(
+    hypotheses: Iterable[BaseEstimator],
+    X: Array,
+    sample_weights: Iterable[Array],
+    n_classes: int,
+) -> Array:
     """Votes of the hypotheses that have not seen an example.
 
     Parameters
@@ -520,13 +555,13 @@ class Bagging(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        n_estimators=200,
-        oob_score=False,
-        bootstrap=True,
-        n_jobs=None,
-        random_state=None,
-    ):
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 200,
+        oob_score: bool = False,
+        bootstrap: bool = True,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.oob_score = oob_score
@@ -548,7 +583,9 @@ class Bagging(ClassifierMixin, BaseEstimator):
         sorts = hasattr(self._learner(), "fit_sorted")
         return {"dtype": np.float32 if sorts else "numeric"}
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Draw the samples, and learn a hypothesis from each.
 
         Parameters
@@ -633,13 +670,13 @@ class Bagging(ClassifierMixin, BaseEstimator):
             yield rows, np.bincount(rows, minlength=n).astype(float)
 
     @property
-    def estimators_samples_(self):
+    def estimators_samples_(self) -> list[Array]:
         """The rows that each hypothesis was learnt from, in the order of the draw,
         drawn again."""
         check_is_fitted(self)
         return [rows for rows, _ in self._samples(len(self.estimators_))]
 
-    def hypotheses(self, X):
+    def hypotheses(self, X: ArrayLike) -> Array:
         """What each hypothesis says.
 
         Parameters
@@ -660,7 +697,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
             )
         )
 
-    def votes(self, X):
+    def votes(self, X: ArrayLike) -> Array:
         """Fraction of the hypotheses that vote for each class.
 
         Parameters
@@ -675,7 +712,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
         """
         return vote_shares(self.hypotheses(X), len(self.classes_))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """The shares of the votes; they are not calibrated probabilities.
 
         Parameters
@@ -690,7 +727,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
         """
         return self.votes(X)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """The class with the most votes; the first of them, if there are several.
 
         Parameters

@@ -9,12 +9,13 @@ __all__ = ['kappa_error', 'vote_moments', 'vote_alignment', 'c_bound']
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._types import Array, ArrayLike
 from ..core import validate_arrays
 from .margins import _check_hypotheses
 
 # %% ../../nbs/05_ensembles_4_diversity.ipynb #7c0bce21
 @validate_arrays(hypotheses="t n; labels", y="n; labels")
-def kappa_error(hypotheses, y):
+def kappa_error(hypotheses: ArrayLike, y: ArrayLike) -> Bunch:
     r"""Agreement and mean error of every pair of hypotheses: the points of a
     kappa-error diagram.
 
@@ -73,7 +74,7 @@ def kappa_error(hypotheses, y):
 
 # %% ../../nbs/05_ensembles_4_diversity.ipynb #80e2d79b
 @validate_arrays(hypotheses="t n; labels", y="n; labels")
-def vote_moments(hypotheses, y):
+def vote_moments(hypotheses: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     r"""Edges of voters, and mean products of the answers of each two of them.
 
     Parameters
@@ -131,7 +132,9 @@ def _voter_weights(edges, weights):
 
 
 @validate_arrays(edges="t", products="t t", weights="t")
-def vote_alignment(edges, products, weights=None):
+def vote_alignment(
+    edges: ArrayLike, products: ArrayLike, weights: ArrayLike | None = None
+) -> float:
     r"""Alignment with the labels of the sum of the voters' kernels.
 
     Parameters
@@ -177,7 +180,9 @@ def vote_alignment(edges, products, weights=None):
 
 
 @validate_arrays(edges="t", products="t t", weights="t")
-def c_bound(edges, products, weights=None):
+def c_bound(
+    edges: ArrayLike, products: ArrayLike, weights: ArrayLike | None = None
+) -> float:
     r"""Bound the error of a vote by the edges of its voters and their products.
 
     Parameters

@@ -6,8 +6,9 @@
 __all__ = ['ROUNDING', 'shrink_residuals', 'OutputKernelBoosting']
 
 # %% ../../nbs/05_ensembles_5_kernel_boosting.ipynb #d69bf246
+from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numba import njit
@@ -18,6 +19,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._extras import tqdm
+from .._types import Array, ArrayLike, KernelLike, Outputs, Seed
 from ..core import NEARLY, OutputKernelMixin, validate_arrays
 from okbook.trees import (
     TREE_CONSTRAINTS,
@@ -70,7 +72,13 @@ def _subtract_gram(G, means, columns, products, leaf, rate):
 
 # %% ../../nbs/05_ensembles_5_kernel_boosting.ipynb #b17b1121
 @validate_arrays(leaf="n; integers", share="n")
-def shrink_residuals(outputs, leaf, share, rate, n_leaves):
+def shrink_residuals(
+    outputs: FactorOutputs | GramOutputs,
+    leaf: Array,
+    share: Array,
+    rate: float,
+    n_leaves: int,
+) -> FactorOutputs | GramOutputs:
     """One round for the residuals: take from each of them a part of the mean residual
     of its leaf.
 
@@ -321,26 +329,26 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        output_kernel="linear",
-        output_kernel_params=None,
-        n_estimators=100,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        n_estimators: int = 100,
         *,
-        learning_rate=0.1,
-        subsample=1.0,
-        splitter="best",
-        max_features=None,
-        max_depth=3,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        n_iter_no_change=None,
-        validation_fraction=0.1,
-        tol=1e-4,
-        candidates="train",
-        random_state=None,
-        verbose=0,
-    ):
+        learning_rate: float = 0.1,
+        subsample: float = 1.0,
+        splitter: Literal["best", "random"] = "best",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        max_depth: int = 3,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 1e-4,
+        candidates: Literal["support", "train"] | Outputs = "train",
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.output_kernel = output_kernel
         self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators
@@ -360,7 +368,9 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the trees, one after another.
 
         Parameters
@@ -461,7 +471,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         # all trees share one array of weights
         return _Round(tree._replace(weight=used), _numbered_leaves(tree, X))
 
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> Array:
         """Leaf that each query reaches in each tree.
 
         Parameters
@@ -479,7 +489,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
             return np.empty((len(X), 0), dtype=np.int64)
         return np.stack([tree_leaves(tree, X) for tree in self.trees_], axis=1)
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array:
         r"""Weights of the training outputs in the prediction.
 
         Parameters
@@ -504,7 +514,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
             W[rows] = _backward_weights(*model, X[rows])
         return W
 
-    def staged_weights(self, X):
+    def staged_weights(self, X: ArrayLike) -> Iterator[Any]:
         r"""Weights of the training outputs after each tree.
 
         Parameters
@@ -526,7 +536,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         X = check_queries(self, X)
         yield from _forward_weights(self._rounds, self._prior, self.learning_rate, X)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: ArrayLike) -> Iterator[Any]:
         """Outputs predicted after each tree.
 
         Parameters
@@ -542,7 +552,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         for W in self.staged_weights(X):
             yield self._predict(W)
 
-    def staged_loss(self, X, y):
+    def staged_loss(self, X: ArrayLike, y: Outputs) -> Array:
         r"""Mean loss :math:`\|\hat\phi(x) - \phi(y)\|^2` after each tree.
 
         Parameters
@@ -575,7 +585,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         return np.array([self._losses(W, y).mean() for W in self.staged_weights(X)])
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Array:
         """Importance of every feature: its share of the decrease of variance in all
         trees, of shape (n_features,)."""
         check_is_fitted(self)

@@ -9,10 +9,12 @@ __all__ = ['vote_margins', 'margins', 'boosting_margin_bound', 'margin_bound', '
 from numbers import Real
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike
 from ..core import check_array, validate_arrays
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #afec00d4
@@ -53,7 +55,9 @@ def _leads(H, y, n_classes):
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #3e5e31cd
 @validate_arrays(hypotheses="t n; labels", y="n; labels", weights="t")
-def vote_margins(hypotheses, y, weights=None):
+def vote_margins(
+    hypotheses: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None
+) -> Array:
     r"""Margin of each example in a vote: the share of its own class minus the largest
     share of another one.
 
@@ -107,7 +111,7 @@ def vote_margins(hypotheses, y, weights=None):
     )
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #2503e4d2
-def margins(ensemble, X, y):
+def margins(ensemble: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Array:
     """Margins of examples in a fitted ensemble, :class:`AdaBoost` or
     :class:`Bagging`.
 
@@ -151,7 +155,9 @@ def margins(ensemble, X, y):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(weights="t", normalizers="t", theta="any; number")
-def boosting_margin_bound(weights, normalizers, theta=0.0):
+def boosting_margin_bound(
+    weights: ArrayLike, normalizers: ArrayLike, theta: float | ArrayLike = 0.0
+) -> float | Array:
     r"""Bound on the share of training examples whose margin in AdaBoost is at most
     theta.
 
@@ -196,7 +202,9 @@ def boosting_margin_bound(weights, normalizers, theta=0.0):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(theta="any; number")
-def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
+def margin_bound(
+    theta: float | ArrayLike, n_examples: int, n_hypotheses: float, delta: float = 0.05
+) -> float | Array:
     r"""What the margin bound adds to the share of training margins up to theta, to
     bound the true error of any vote.
 
@@ -256,7 +264,7 @@ def margin_bound(theta, n_examples, n_hypotheses, delta=0.05):
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #94a35924
 @validate_arrays(hypotheses="t n; labels", y="n; labels")
-def max_margin_weights(hypotheses, y):
+def max_margin_weights(hypotheses: ArrayLike, y: ArrayLike) -> Bunch:
     r"""Weights of a vote that make its smallest margin as large as possible, by linear
     programming.
 

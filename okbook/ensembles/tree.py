@@ -11,7 +11,7 @@ import math
 from decimal import Context
 from functools import cache, lru_cache
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numba import njit
@@ -27,6 +27,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from .._types import Array, ArrayLike, Seed
 from ..core import NEARLY, first_largest, validate_arrays, validate_data
 from ..trees import find_leaves, resolve_max_features, resolve_min_samples
 
@@ -57,7 +58,7 @@ class SortedFeatures(NamedTuple):
 
 
 @validate_arrays(X="n p")
-def sort_features(X):
+def sort_features(X: Array) -> SortedFeatures:
     """Sort the columns of a table, and rank their distinct values.
 
     Parameters
@@ -557,7 +558,7 @@ def _class_weights(examples, start, stop, total):
 
 
 @jit
-def split_threshold(low, high):
+def split_threshold(low: float, high: float) -> float:
     """The threshold between two neighbouring values: half way, where rounding leaves
     that below the upper one."""
     cut = low * 0.5 + high * 0.5
@@ -665,7 +666,7 @@ def _added_errors(n, e, confidence, z):
     },
     prefer_skip_nested_validation=True,
 )
-def pessimistic_errors(n, errors, confidence=0.25):
+def pessimistic_errors(n: float, errors: float, confidence: float = 0.25) -> float:
     r"""Errors that C4.5 adds to those that a leaf makes on its training examples.
 
     Parameters
@@ -749,7 +750,7 @@ def _prune(right, feature, threshold, value, confidence, scale):
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #0c18bc69
 @validate_arrays(X="q p")
-def predict_tree(tree, X):
+def predict_tree(tree: ClassificationTree, X: Array) -> Array:
     """Class codes by the leaves of a tree.
 
     Parameters
@@ -781,7 +782,13 @@ def predict_tree(tree, X):
 MAX_SEED = np.iinfo(np.int32).max
 
 
-def check_examples(estimator, X, y, sample_weight=None, **options):
+def check_examples(
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    **options: Any,
+) -> tuple[Array, Array, Array]:
     """Validate the training examples of a classifier.
 
     Parameters
@@ -823,11 +830,11 @@ def check_examples(estimator, X, y, sample_weight=None, **options):
     weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
-    return X, y, weight
+    return X, y, weight  # type: ignore[return-value]
 
 
 @validate_arrays(y="n; labels")
-def encode_classes(estimator, y):
+def encode_classes(estimator: BaseEstimator, y: Array) -> tuple[Array, Array]:
     """The classes and their codes.
 
     Parameters
@@ -952,14 +959,14 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        criterion="entropy",
-        max_features=None,
-        n_best=1,
-        max_depth=None,
-        min_samples_leaf=1,
-        confidence=None,
-        random_state=None,
-    ):
+        criterion: Literal["entropy", "gini"] = "entropy",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        n_best: int = 1,
+        max_depth: int | None = None,
+        min_samples_leaf: int | float = 1,
+        confidence: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.criterion = criterion
         self.max_features = max_features
         self.n_best = n_best
@@ -972,7 +979,9 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         """Whether there is a tree: a fit that stopped at bad input leaves none."""
         return hasattr(self, "tree_")
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the tree.
 
         Parameters
@@ -1004,7 +1013,14 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         return self
 
-    def fit_sorted(self, features, codes, n_classes, sample_weight, seed):
+    def fit_sorted(
+        self,
+        features: SortedFeatures,
+        codes: Array,
+        n_classes: int,
+        sample_weight: Array,
+        seed: int,
+    ) -> "RandomizedTreeClassifier":
         """Grow the tree on features that are sorted, as ensembles do.
 
         The parameters are not validated again.
@@ -1065,7 +1081,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float32, order="C", reset=False)
 
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> Array:
         """Leaf that each query reaches.
 
         Parameters
@@ -1081,7 +1097,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         X, tree = self._check_X(X), self.tree_
         return find_leaves(X, tree.children_right, tree.feature, tree.threshold)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """The class of largest weight in the leaf; the first of them, if there are
         several.
 
@@ -1098,7 +1114,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_X(X)
         return self.classes_[predict_tree(self.tree_, X)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Proportion of each class in the weight of the leaf.
 
         Parameters
@@ -1114,7 +1130,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         leaf = self.apply(X)
         return self.tree_.value[leaf]
 
-    def get_n_leaves(self):
+    def get_n_leaves(self) -> int:
         """Number of leaves.
 
         Returns
@@ -1125,7 +1141,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return int((self.tree_.feature < 0).sum())
 
-    def get_depth(self):
+    def get_depth(self) -> int:
         """Depth of the tree.
 
         Returns
@@ -1141,7 +1157,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         return int(depth.max())
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Array:
         """Contribution of each feature to the decrease of the impurity, all together 1
         (all 0 for a tree of one leaf)."""
         check_is_fitted(self)

@@ -6,13 +6,14 @@
 __all__ = ['StumpExamples', 'sort_stump_examples', 'Stump', 'best_stump', 'DecisionStump']
 
 # %% ../../nbs/05_ensembles_2_weak_learners.ipynb #378def8f
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike
 from ..core import NEARLY, first_largest, validate_arrays, validate_data
 from okbook.ensembles.tree import (
     check_examples,
@@ -147,7 +148,7 @@ class StumpExamples(NamedTuple):
 
 
 @validate_arrays(X="n p", codes="n; integers")
-def sort_stump_examples(X, codes, n_classes):
+def sort_stump_examples(X: Array, codes: Array, n_classes: int) -> StumpExamples:
     """Sort the examples by each feature, and group those that no useful test separates.
 
     Parameters
@@ -242,7 +243,11 @@ class Stump(NamedTuple):
 
 
 @validate_arrays(_finite=False, sample_weight="n")
-def best_stump(examples, sample_weight, criterion="gini"):
+def best_stump(
+    examples: StumpExamples,
+    sample_weight: Array,
+    criterion: Literal["gini", "error"] = "gini",
+) -> Stump:
     r"""Find the best test of all features.
 
     Parameters
@@ -331,10 +336,12 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {"criterion": [StrOptions({"gini", "error"})]}
 
-    def __init__(self, criterion="gini"):
+    def __init__(self, criterion: Literal["gini", "error"] = "gini") -> None:
         self.criterion = criterion
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the best test.
 
         Parameters
@@ -371,7 +378,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         self.proba_, self.classes_ = stump.proba, classes
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Shares of the classes in the leaves of the inputs.
 
         Parameters
@@ -388,7 +395,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float32, reset=False)
         return self.proba_[(X[:, self.feature_] > self.threshold_).astype(int)]
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """Classes of largest share.
 
         Parameters

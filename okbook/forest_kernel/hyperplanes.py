@@ -8,7 +8,9 @@ __all__ = ['separating_hyperplane', 'vote_hyperplane', 'oob_accuracies', 'separa
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #ec633f39
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,8 +35,10 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, Inputs, Seed, Sparse
 from okbook.core import (
     NEARLY,
     check_array,
@@ -55,7 +59,7 @@ from okbook.forest_kernel.kernel import (
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #87d0dd45
 @validate_arrays(Phi="n d; sparse", y="n; labels")
-def separating_hyperplane(Phi, y):
+def separating_hyperplane(Phi: Inputs, y: ArrayLike) -> tuple[Array, float] | None:
     r"""A hyperplane that separates two classes, found by linear programming, or None if
     there is none.
 
@@ -110,12 +114,14 @@ def separating_hyperplane(Phi, y):
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #c0010711
 @validate_arrays(tree_weights="t")
-def vote_hyperplane(forest, tree_weights=None):
+def vote_hyperplane(
+    forest: BaseEstimator, tree_weights: ArrayLike | None = None
+) -> Array:
     r"""The vote of a forest as a hyperplane in its leaf space: a number for each leaf.
 
     The entry of a leaf is the weight of its tree, with the sign of the majority of the
     training examples in it, so that the vote is :math:`\operatorname{sign} \sum_j
-    \alpha_j T_j(x)` (thm-forest-3).
+    \eta_j T_j(x)` (thm-forest-3).
 
     Parameters
     ----------
@@ -128,7 +134,7 @@ def vote_hyperplane(forest, tree_weights=None):
     Returns
     -------
     ndarray of shape (n_leaves,)
-        The vector alpha, in the order of the columns of :class:`ForestKernel`'s feature
+        The vector eta, in the order of the columns of :class:`ForestKernel`'s feature
         map. Positive entries vote for the second class; a leaf without majority has 0.
 
     Raises
@@ -168,7 +174,7 @@ def vote_hyperplane(forest, tree_weights=None):
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #7c19a5a1
 @validate_arrays(_finite=False, y="n; labels")
-def oob_accuracies(forest, X, y):
+def oob_accuracies(forest: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Array:
     """Accuracy of each tree of a forest on the training examples that it has not seen,
     for a weighted vote.
 
@@ -227,7 +233,7 @@ def oob_accuracies(forest, X, y):
     },
     prefer_skip_nested_validation=True,
 )
-def separability_bound(n, n_trees, p):
+def separability_bound(n: int, n_trees: int, p: float) -> float:
     r"""Logarithm of the source's lower bound on the probability that a forest separates
     its training sample.
 
@@ -294,7 +300,7 @@ def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, mult
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #d7fdcb1d
 @validate_arrays(scores="n", signs="n")
-def best_intercept(scores, signs):
+def best_intercept(scores: Array, signs: Array) -> float:
     r"""The intercept of least hinge loss, for given scores: an order statistic.
 
     Parameters
@@ -460,7 +466,15 @@ def _proximal_point(Phi, signs, C, start, tol, max_steps):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(Phi="n d; sparse", y="n; labels")
-def linear_svm(Phi, y, C=1.0, *, tol=1e-3, max_epochs=1000, random_state=None):
+def linear_svm(
+    Phi: Sparse,
+    y: ArrayLike,
+    C: float = 1.0,
+    *,
+    tol: float = 1e-3,
+    max_epochs: int = 1000,
+    random_state: Seed = None,
+) -> Bunch:
     r"""Support vector machine on an explicit, sparse feature map, in time linear in the
     number of examples.
 
@@ -569,8 +583,18 @@ _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge or tol
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n")
-def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=None):
+@validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n", slack_weight="n")
+def leaf_machines(
+    Phi: Sparse,
+    codes: Array,
+    n_classes: int,
+    C: float,
+    *,
+    K: Array | None = None,
+    slack_weight: Array | None = None,
+    tol: float = 1e-3,
+    random_state: Seed = None,
+) -> tuple[Array, Array, Array]:
     r"""Support vector machines on a feature map: one for two classes, else one for
     each class against the rest.
 
@@ -587,6 +611,8 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
     K : ndarray of shape (n, n), optional
         The Gram matrix of the features. If it is given, scikit-learn's SVC is trained
         on it; else :func:`linear_svm` on the features.
+    slack_weight : ndarray of shape (n,), optional
+        Factors of C for the examples, positive; only with ``K``.
     tol : float, default=1e-3
         Tolerance of the solver.
     random_state : int, RandomState or None, default=None
@@ -600,6 +626,11 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
         The intercepts.
     dual_coef : ndarray of shape (n_machines, n)
         The products of the dual variables with the signs of the classes.
+
+    Raises
+    ------
+    ValueError
+        If there are weights of the slacks but no Gram matrix.
 
     Notes
     -----
@@ -615,6 +646,8 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
     >>> coef.round(3), intercept.round(3)
     (array([[2.]]), array([-3.]))
     """
+    if slack_weight is not None and K is None:
+        raise ValueError("slack_weight needs the Gram matrix K: linear_svm has one C.")
     positive = range(1, 2) if n_classes == 2 else range(n_classes)
     dual_coef, intercept = (
         np.zeros((len(positive), len(codes))),
@@ -628,7 +661,7 @@ def leaf_machines(Phi, codes, n_classes, C, *, K=None, tol=1e-3, random_state=No
         else:
             options = {"tol": tol, "cache_size": 500, "max_iter": _MAX_STEPS}
             machine = SVC(C=C, kernel="precomputed", **options)
-            machine.fit(K, signs)
+            machine.fit(K, signs, slack_weight)
             dual_coef[row, machine.support_] = machine.dual_coef_[0]
             intercept[row] = machine.intercept_[0]
     return np.asarray(Phi.T @ dual_coef.T).T, intercept, dual_coef
@@ -673,6 +706,9 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
     tol : float, default=1e-3
         Tolerance of the solver: the largest violation of an optimality condition, or
         the relative duality gap.
+    class_weight : dict or "balanced", optional
+        Factors of C for the examples of each class, as in scikit-learn's SVC. The
+        machine is then solved on the Gram matrix, however many examples there are.
     random_state : int, RandomState or None, default=None
         Seed of the split, of the linear solver, and of the default kernel's forest.
 
@@ -724,29 +760,32 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         "validation_forest": [StrOptions({"split", "whole"})],
         "solver": [StrOptions({"auto", "gram", "linear"})],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [None, StrOptions({"balanced"}), dict],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        kernel=None,
-        C=(1, 10, 100, 10000),
+        kernel: ForestKernel | None = None,
+        C: float | Sequence[float] = (1, 10, 100, 10000),
         *,
-        validation_size=0.3,
-        validation_forest="split",
-        solver="auto",
-        tol=1e-3,
-        random_state=None,
-    ):
+        validation_size: float = 0.3,
+        validation_forest: Literal["split", "whole"] = "split",
+        solver: Literal["auto", "gram", "linear"] = "auto",
+        tol: float = 1e-3,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.kernel = kernel
         self.C = C
         self.validation_size = validation_size
         self.validation_forest = validation_forest
         self.solver = solver
         self.tol = tol
+        self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: Inputs, y: ArrayLike) -> Self:
         """Grow the forest, choose C, train the machines.
 
         Parameters
@@ -765,7 +804,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If there is one class only, lengths differ, the forest refuses the data, or
-            a parameter has a wrong value.
+            a parameter has a wrong value; if ``class_weight`` comes with the solver
+            "linear".
         MemoryError
             If the solver is "gram" and there is no room for the Gram matrix.
         """
@@ -781,6 +821,10 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
                 f"ForestKernelSVC needs two classes or more: y holds one class, "
                 f"{self.classes_[0]!r}."
             )
+        if self.class_weight is not None and self.solver == "linear":
+            raise ValueError(
+                'class_weight needs solver="gram" (or "auto"): linear_svm has one C.'
+            )
         grid = [self.C] if isinstance(self.C, Real) else self.C
         grid = np.sort(check_grid(grid, "C"))
         self.kernel_ = self._new_kernel().fit(X, y)
@@ -794,7 +838,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         )
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Inputs) -> Array:
         """Signed distance to the hyperplane, times the norm of the weights.
 
         Parameters
@@ -813,7 +857,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         scores = self.kernel_.transform(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: Inputs) -> Array:
         """Classes of inputs.
 
         Parameters
@@ -846,12 +890,16 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
 
     def _gram(self, kernel, n):
         """The Gram matrix, if the machines are trained on it, else None."""
+        wanted = self.solver == "gram" or self.class_weight is not None
         small = self.solver == "auto" and n <= 10_000
-        return kernel.gram() if self.solver == "gram" or small else None
+        return kernel.gram() if wanted or small else None
 
     def _solve(self, Phi, codes, C, K):
         """The machines, on the Gram matrix or on the feature map."""
         options = {"tol": self.tol, "random_state": self.random_state}
+        if self.class_weight is not None:
+            y = self.classes_[codes]
+            options["slack_weight"] = compute_sample_weight(self.class_weight, y)
         return leaf_machines(Phi, codes, len(self.classes_), C, K=K, **options)
 
     def _validate(self, X, y, codes, grid):

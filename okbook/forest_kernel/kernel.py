@@ -10,13 +10,13 @@ __all__ = ['class_signs', 'target_alignment', 'forest_trees', 'check_rows', 'Tre
 # %% ../../nbs/03_forest_kernel.ipynb #a0d8684d
 from numbers import Integral
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numba import njit
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree._tree import Tree
@@ -29,6 +29,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._types import Array, ArrayLike, Inputs, Seed, Sparse
 from okbook.core import (
     Kernel,
     check_array,
@@ -39,7 +40,7 @@ from okbook.core import (
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
 @validate_arrays(y="n; labels")
-def class_signs(y):
+def class_signs(y: ArrayLike) -> Array:
     """Two classes as -1 and +1.
 
     Parameters
@@ -72,7 +73,7 @@ def class_signs(y):
 
 # %% ../../nbs/03_forest_kernel.ipynb #c9bf3f07
 @validate_arrays(K="n n", y="n; labels")
-def target_alignment(K, y):
+def target_alignment(K: ArrayLike, y: ArrayLike) -> float:
     r"""Kernel-target alignment, :math:`y^\top K y / (n \|K\|_F)`, of a Gram matrix with
     two classes.
 
@@ -114,10 +115,12 @@ def target_alignment(K, y):
     if largest == 0.0:
         return np.float64(0.0)
     K = K / 2.0 ** np.floor(np.log2(largest))  # no square is too large, or too small
-    return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))
+    return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))  # type: ignore[return-value]
 
 # %% ../../nbs/03_forest_kernel.ipynb #8f149638
-def forest_trees(forest):
+def forest_trees(
+    forest: BaseEstimator,
+) -> tuple[list[BaseEstimator], list[Array] | None]:
     """Fitted trees of a forest, and the columns that each of them sees.
 
     Parameters
@@ -169,7 +172,7 @@ def _apply_forest(forest, X):
     )
 
 # %% ../../nbs/03_forest_kernel.ipynb #a4490e79
-def check_rows(X):
+def check_rows(X: Inputs) -> Array | Any | Sparse:
     """Inputs that can be cut into blocks of rows; their values are left to the forest
     to check.
 
@@ -278,7 +281,9 @@ class TreeShape(NamedTuple):
     leaf: np.ndarray
 
 
-def tree_shape(tree, ancestor=None):
+def tree_shape(
+    tree: BaseEstimator, ancestor: Literal["size", "depth"] | None = None
+) -> TreeShape:
     """Number the leaves of a tree, and give each node its value.
 
     Parameters
@@ -407,7 +412,12 @@ def _find_leaves(forest, shapes, X, leaves, n_jobs):
     )
 
 # %% ../../nbs/03_forest_kernel.ipynb #5b1be08c
-def leaf_numbers(forest, X, shapes=None, n_jobs=None):
+def leaf_numbers(
+    forest: BaseEstimator,
+    X: Inputs,
+    shapes: list[TreeShape] | None = None,
+    n_jobs: int | None = None,
+) -> Array:
     """Number of the leaf that each input ends in, tree by tree, from left to right.
 
     Parameters
@@ -543,7 +553,13 @@ def _single_weights(tree_weights, n_trees):
 
 
 @validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
-def shared_leaf_gram(A, B=None, *, tree_weights=None, n_jobs=None):
+def shared_leaf_gram(
+    A: Array,
+    B: Array | None = None,
+    *,
+    tree_weights: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> Array:
     r"""Gram matrix of a forest: the number of trees in which two inputs share a leaf.
 
     Parameters
@@ -632,7 +648,13 @@ def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(leaves="t n; integers", n_leaves="t; integers", tree_weights="t")
-def leaf_map(leaves, n_leaves, *, tree_weights=None, normalize=False):
+def leaf_map(
+    leaves: Array,
+    n_leaves: ArrayLike,
+    *,
+    tree_weights: ArrayLike | None = None,
+    normalize: bool = False,
+) -> Sparse:
     r"""Feature map of a forest: one indicator for each leaf of each tree.
 
     Parameters
@@ -722,7 +744,14 @@ def _ancestor_rows(
 
 # %% ../../nbs/03_forest_kernel.ipynb #77b6571e
 @validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
-def nearest_ancestor_gram(shapes, A, B=None, *, tree_weights=None, n_jobs=None):
+def nearest_ancestor_gram(
+    shapes: list[TreeShape],
+    A: Array,
+    B: Array | None = None,
+    *,
+    tree_weights: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> Array:
     r"""Gram matrix of a forest from the values of nearest common ancestors.
 
     Parameters
@@ -774,7 +803,7 @@ def nearest_ancestor_gram(shapes, A, B=None, *, tree_weights=None, n_jobs=None):
     return _fill_gram(_ancestor_rows, given, (n_rows, n_columns), upper, 16, n_jobs)
 
 # %% ../../nbs/03_forest_kernel.ipynb #9ce59b52
-def ancestor_map(shapes):
+def ancestor_map(shapes: list[TreeShape]) -> Sparse:
     r"""Nodes above each leaf of a forest, as a sparse matrix.
 
     The leaf map times this matrix is the feature map of nearest common ancestors.
@@ -959,15 +988,15 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
 
     def __init__(
         self,
-        forest=None,
+        forest: BaseEstimator | None = None,
         *,
-        ancestor=None,
-        normalize=False,
-        oob=False,
-        tree_weights=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        ancestor: Literal["size", "depth"] | None = None,
+        normalize: bool = False,
+        oob: bool = False,
+        tree_weights: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.forest = forest
         self.ancestor = ancestor
         self.normalize = normalize
@@ -976,7 +1005,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: Inputs, y: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Grow the forest, or take it as it is, and keep the leaves of the training
         inputs.
 
@@ -1018,7 +1047,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             self.leaves_[inside] = _no_leaf(self.leaves_)
         return self
 
-    def gram(self, X1=None, X2=None):
+    def gram(self, X1: Inputs | None = None, X2: Inputs | None = None) -> Array:
         """Gram matrix between two sets of inputs.
 
         Parameters
@@ -1045,7 +1074,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         A = self._leaves(X1)
         return self._gram(A, None if X2 is None else self._leaves(X2))
 
-    def cross_gram(self, X):
+    def cross_gram(self, X: Inputs) -> Array:
         """Gram matrix between queries and the training inputs.
 
         Parameters
@@ -1060,7 +1089,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         """
         return self._gram(self._leaves(X), self.leaves_)
 
-    def diag(self, X=None):
+    def diag(self, X: Inputs | None = None) -> Array:
         """Diagonal of the Gram matrix, without the rest of it.
 
         Parameters
@@ -1079,7 +1108,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             return np.ones(leaves.shape[1])
         return _squared_norms(leaves, self.tree_weights_)
 
-    def transform(self, X=None):
+    def transform(self, X: Inputs | None = None) -> Sparse:
         """Sparse feature map: a column for each leaf (or node, with ``ancestor``) of
         each tree.
 
@@ -1104,7 +1133,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
             Z = sp.csr_array(Z @ ancestor_map(self._shapes))
         return Z
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Inputs, y: ArrayLike | None = None) -> Sparse:
         """Fit, and map the training inputs; unlike ``transform(X)``, with the
         out-of-bag restriction.
 
@@ -1122,7 +1151,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         """
         return self.fit(X, y).transform()
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: None = None) -> Array:
         """Names of the columns of the feature map.
 
         Parameters
@@ -1237,7 +1266,7 @@ class CentredForestKernel(Kernel):
 
     _parameter_constraints = {"depth": [Interval(Integral, 0, 50, closed="both")]}
 
-    def __init__(self, depth=5):
+    def __init__(self, depth: int = 5) -> None:
         self.depth = depth
 
     def _check_params(self):

@@ -8,12 +8,13 @@ __all__ = ['kernel_polarization', 'mean_direction', 'feature_space_measure']
 # %% ../../nbs/03_forest_kernel_2_quality.ipynb #c2a10004
 import numpy as np
 
+from .._types import Array, ArrayLike
 from ..core import validate_arrays
 from .kernel import class_signs
 
 # %% ../../nbs/03_forest_kernel_2_quality.ipynb #c2a10007
 @validate_arrays(K="n n", y="n; labels")
-def kernel_polarization(K, y):
+def kernel_polarization(K: ArrayLike, y: ArrayLike) -> float:
     r"""Polarisation, :math:`y^\top K y`, of a Gram matrix with two classes.
 
     Parameters
@@ -53,7 +54,7 @@ def kernel_polarization(K, y):
 
 # %% ../../nbs/03_forest_kernel_2_quality.ipynb #c2a1000a
 @validate_arrays(K="n n", y="n; labels")
-def mean_direction(K, y):
+def mean_direction(K: ArrayLike, y: ArrayLike) -> Array:
     r"""Projections on the line through the means of two classes, times the distance of
     the means.
 
@@ -89,7 +90,7 @@ def mean_direction(K, y):
 
 
 @validate_arrays(_finite=False, K="n n", y="n; labels")
-def feature_space_measure(K, y):
+def feature_space_measure(K: ArrayLike, y: ArrayLike) -> float:
     r"""Feature space measure (FSM) of a Gram matrix with two classes: the spread of the
     classes along the line through their means, in units of the distance of the means.
 

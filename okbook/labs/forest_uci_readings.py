@@ -33,8 +33,8 @@ from okbook.labs.forest_uci import (
     majority_vote,
     parts,
 )
-from .forest_uci_mkl import C_GRID as MKL_GRID
 from okbook.labs.forest_uci_mkl import (
+    C_GRID as MKL_GRID,
     LAMS,
     QUOTED,
     WIDTHS,

@@ -521,7 +521,7 @@ def score_by_ridge(network, types, train, test, seed=0):
     Derived in the lab :ref:`lab-ok3-enzyme`.
     """
     model = LinkPredictorCV(
-        OutputKernelRidge("precomputed"),
+        OutputKernelRidge(input_kernel="precomputed"),
         beta_grid=[BETA],
         threshold=0.0,
         random_state=seed,

@@ -409,7 +409,11 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
     )
     params = {"sigma": sigma} if sigma else None
     model = KernelDependencyEstimation(
-        name, params, lam, **options, **output_options(task)
+        input_kernel=name,
+        input_kernel_params=params,
+        lam=lam,
+        **options,
+        **output_options(task),
     )
     return train[model.fit(task.top[train], task.bottom[train]).decode(task.top[test])]
 

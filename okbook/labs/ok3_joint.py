@@ -119,7 +119,12 @@ def complete_by_direction(task, fit, held, sigma, C):
     -----
     Derived in the lab :ref:`lab-ok3-joint`.
     """
-    model = MaximumMarginRegression("rbf", {"sigma": sigma}, C, **output_options(task))
+    model = MaximumMarginRegression(
+        input_kernel="rbf",
+        input_kernel_params={"sigma": sigma},
+        C=C,
+        **output_options(task),
+    )
     return fit[model.fit(task.top[fit], task.bottom[fit]).decode(task.top[held])]
 
 

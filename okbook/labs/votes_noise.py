@@ -17,8 +17,13 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import f as fisher
-from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+from scipy.stats import (
+    f as fisher,
+    friedmanchisquare,
+    rankdata,
+    studentized_range,
+    wilcoxon,
+)
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 

@@ -6,14 +6,20 @@
 __all__ = ['check_certificate', 'check_path']
 
 # %% ../../nbs/04_mkl_4_certificates.ipynb #16c8c79b
+from collections.abc import Sequence
 from numbers import Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
+from .._types import Array, ArrayLike
 from .solvers import smoothed_dual
+
+if TYPE_CHECKING:  # for signatures
+    from okbook.mkl.pairs import PairProblem, Regularizer
 
 # %% ../../nbs/04_mkl_4_certificates.ipynb #28eba8c9
 _ENDS = np.array([-1.0, 1.0])
@@ -81,7 +87,13 @@ def _enclose_conjugate(low, high, B):
     {"lam": [Interval(Real, 0, None, closed="neither")]},
     prefer_skip_nested_validation=True,
 )
-def check_certificate(problem, regularizer, lam, mu, a):
+def check_certificate(
+    problem: "PairProblem",
+    regularizer: "Regularizer",
+    lam: float,
+    mu: ArrayLike,
+    a: ArrayLike,
+) -> Bunch:
     r"""Check what weights and dual variables prove, by other means than the solvers'.
 
     Parameters
@@ -173,7 +185,12 @@ def check_certificate(problem, regularizer, lam, mu, a):
     )
 
 # %% ../../nbs/04_mkl_4_certificates.ipynb #3c41d002
-def check_path(problem, regularizer, lams, found):
+def check_path(
+    problem: "PairProblem",
+    regularizer: "Regularizer",
+    lams: Sequence[float],
+    found: Sequence[Bunch],
+) -> Array:
     """Check the certificates of solutions for several values of lam.
 
     Parameters

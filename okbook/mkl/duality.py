@@ -9,13 +9,18 @@ __all__ = ['dual_value', 'dual_point', 'warn_of_gap', 'relative_gap', 'certifica
 # %% ../../nbs/04_mkl_1_duality.ipynb #67063ed9
 import warnings
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
+from .._types import Array
 from ..core import validate_arrays
+
+if TYPE_CHECKING:  # for signatures
+    from okbook.mkl.pairs import PairProblem, Regularizer
 
 # %% ../../nbs/04_mkl_1_duality.ipynb #8ab12534
 _LAM = {"lam": [Interval(Real, 0, None, closed="neither")]}
@@ -34,7 +39,9 @@ def _checked_vector(values, n, name):
 
 @validate_params(_LAM, prefer_skip_nested_validation=True)
 @validate_arrays(a="m")
-def dual_value(problem, regularizer, lam, a):
+def dual_value(
+    problem: "PairProblem", regularizer: "Regularizer", lam: float, a: Array
+) -> float:
     r"""Dual value of dual variables: a lower bound of the objective, whatever they are,
     and whatever the rounding.
 
@@ -80,7 +87,7 @@ def dual_value(problem, regularizer, lam, a):
 
 # %% ../../nbs/04_mkl_1_duality.ipynb #ad55f245
 @validate_arrays(mu="p")
-def dual_point(problem, mu):
+def dual_point(problem: "PairProblem", mu: Array) -> Array:
     """Dual variables that weights suggest: minus a subgradient of the weighted hinge
     losses.
 
@@ -111,7 +118,7 @@ def dual_point(problem, mu):
     return problem.w * np.heaviside(1.0 - problem.margins(mu), 0.5)
 
 
-def warn_of_gap(gap, tol, where, stacklevel=4):
+def warn_of_gap(gap: float, tol: float, where: str, stacklevel: int = 4) -> None:
     """Warn that a solver has stopped with a gap that is wider than was asked for.
 
     Parameters
@@ -142,7 +149,7 @@ def warn_of_gap(gap, tol, where, stacklevel=4):
         )
 
 
-def relative_gap(objective, dual):
+def relative_gap(objective: float, dual: float) -> float:
     """Gap between an upper bound of an objective and a lower bound of its least value,
     as a part of the former.
 
@@ -183,7 +190,9 @@ def relative_gap(objective, dual):
 
 
 @validate_arrays(mu="p", a="m")
-def certificate(problem, regularizer, lam, mu, a):
+def certificate(
+    problem: "PairProblem", regularizer: "Regularizer", lam: float, mu: Array, a: Array
+) -> Bunch:
     r"""Weights with a bound on their distance from the optimum.
 
     Parameters
@@ -239,7 +248,13 @@ def certificate(problem, regularizer, lam, mu, a):
 
 
 @validate_arrays(mu="p", a="m")
-def duality_gap(problem, regularizer, lam, mu, a=None):
+def duality_gap(
+    problem: "PairProblem",
+    regularizer: "Regularizer",
+    lam: float,
+    mu: Array,
+    a: Array | None = None,
+) -> float:
     r"""Objective at weights mu minus the dual value of a: a bound on the distance from
     the least objective.
 
@@ -280,7 +295,13 @@ _NO_EFFECT = 1e-6
     {**_LAM, "tol": [Interval(Real, 0, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
-def solve_cvxpy(problem, regularizer, lam, tol=1e-3, **options):
+def solve_cvxpy(
+    problem: "PairProblem",
+    regularizer: "Regularizer",
+    lam: float,
+    tol: float = 1e-3,
+    **options: Any,
+) -> Bunch:
     r"""Solve the problem as it is written, with cvxpy: for some ten thousand pairs at
     most.
 
@@ -347,7 +368,7 @@ def solve_cvxpy(problem, regularizer, lam, tol=1e-3, **options):
     return found
 
 # %% ../../nbs/04_mkl_1_duality.ipynb #298604d5
-def lam_max(problem, regularizer):
+def lam_max(problem: "PairProblem", regularizer: "Regularizer") -> float:
     r"""Smallest lam at which ``mu = 0`` is optimal, so that no kernel is selected.
 
     Parameters
@@ -376,7 +397,9 @@ def lam_max(problem, regularizer):
 # %% ../../nbs/04_mkl_1_duality.ipynb #f61f17d0
 @validate_params(_LAM, prefer_skip_nested_validation=True)
 @validate_arrays(mu="p", a="m")
-def optimality_conditions(problem, regularizer, lam, mu, a):
+def optimality_conditions(
+    problem: "PairProblem", regularizer: "Regularizer", lam: float, mu: Array, a: Array
+) -> Bunch:
     r"""The two sides of the optimality conditions: which kernel is selected, and why.
 
     Parameters

@@ -9,23 +9,30 @@ __all__ = ['sum_to_one', 'combine_grams', 'StandardizedKernelsMixin', 'KernelCom
 # %% ../../nbs/04_mkl_3_machines.ipynb #4ab3b008
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.svm import SVC
 from sklearn.utils import (
+    Bunch,
     _safe_indexing,
     check_consistent_length,
     check_random_state,
     column_or_1d,
 )
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._types import Array, ArrayLike, Outputs, Seed, Splitter
 from okbook.core import (
+    DiracKernel,
     LinearKernel,
     RBFKernel,
     check_array,
@@ -52,7 +59,7 @@ from .solvers import mkl_path, positive_grid, solve_newton, solve_sgd
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #d70c2310
 @validate_arrays(weights="p")
-def sum_to_one(weights):
+def sum_to_one(weights: Array) -> Array:
     """Weights that sum to one, so that C means the same for all of them.
 
     Parameters
@@ -95,6 +102,35 @@ def _default_kernels(X):
     return [LinearKernel()] + [RBFKernel(sigma=middle * 2.0**k) for k in _WIDTHS]
 
 
+def _kernel_names(given):
+    """A name for each of a list of kernels, that it came with or that says what it is;
+    no two are equal."""
+    names = []
+    for m, kernel in enumerate(given):
+        parts = kernel if isinstance(kernel, tuple) else (kernel,)
+        if len(parts) == 3:
+            name = parts[0]
+        else:
+            seen = parts[0]
+            name = getattr(seen, "__name__", type(seen).__name__)
+            name = seen if isinstance(seen, str) else name
+            if len(parts) == 2 and isinstance(parts[1], (str, Integral)):
+                name += f"({parts[1]})"
+            elif len(parts) == 2 and isinstance(parts[1], (list, tuple)):
+                name += f"({', '.join(map(str, parts[1]))})"
+            times = sum(
+                other == name or other.startswith(f"{name}-") for other in names
+            )
+            name = f"{name}-{times + 1}" if times else name
+        if name in names:
+            raise ValueError(
+                f"kernels must have different names: {name!r} stands at "
+                f"{names.index(name)} and at {m}."
+            )
+        names.append(name)
+    return names
+
+
 def _columns(X, columns):
     """The columns of the inputs that a kernel looks at."""
     if columns is None:
@@ -110,8 +146,18 @@ def _columns(X, columns):
     return seen
 
 
+def _seen_by(kernel, X, columns):
+    """What a kernel gets of the inputs; the Dirac kernel a vector of labels, one for
+    each different row of its columns."""
+    seen = _columns(X, columns)
+    if not isinstance(kernel, DiracKernel) or np.ndim(seen) != 2:
+        return seen
+    seen = np.asarray(seen)
+    return seen[:, 0] if seen.shape[1] == 1 else [repr(row) for row in seen.tolist()]
+
+
 @validate_arrays(weights="p")
-def combine_grams(grams, weights):
+def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
     """Weighted sum of Gram matrices, those of weight zero passed over.
 
     Parameters
@@ -143,7 +189,7 @@ def combine_grams(grams, weights):
         if weight or np.isscalar(total):
             K = check_array(K, dtype=[np.float64, np.float32], input_name="A kernel")
             total = total + weight * K
-    return total
+    return total  # type: ignore[return-value]
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #8764df90
 class StandardizedKernelsMixin:
@@ -261,12 +307,14 @@ class StandardizedKernelsMixin:
         prepared = []
         for m, kernel in enumerate(given):
             pair = kernel if isinstance(kernel, tuple) else (kernel, None)
+            pair = pair[1:] if len(pair) == 3 and isinstance(pair[0], str) else pair
             if len(pair) != 2:
                 raise ValueError(
-                    f"kernels[{m}] must be a kernel or a pair (kernel, columns): got "
-                    f"{kernel!r}."
+                    f"kernels[{m}] must be a kernel, a pair (kernel, columns), or "
+                    f"(name, kernel, columns): got {kernel!r}."
                 )
-            prepared.append((check_kernel(pair[0], name=f"kernels[{m}]"), pair[1]))
+            columns = pair[1](X) if callable(pair[1]) else pair[1]
+            prepared.append((check_kernel(pair[0], name=f"kernels[{m}]"), columns))
         return prepared
 
     def _training_grams(self, X, y=None):
@@ -280,15 +328,18 @@ class StandardizedKernelsMixin:
         self.moments_, self.kernels_ = [], []
         if isinstance(self.kernels, str):
             self.n_kernels_ = X.shape[1]
+            self._names = [f"kernel{m}" for m in range(X.shape[1])]
             return self._standardized(X[:, m] for m in range(X.shape[1]))
         kernels, self.X_fit_ = self._prepare_kernels(X), X
         self.n_kernels_ = len(kernels)
+        given = [kernel for kernel, _ in kernels]
+        self._names = _kernel_names(given if self.kernels is None else self.kernels)
         return self._standardized(self._fitted_grams(kernels, X, y))
 
     def _fitted_grams(self, kernels, X, y):
         """Fit the kernels, one at a time."""
         for kernel, columns in kernels:
-            seen = _columns(X, columns)
+            seen = _seen_by(kernel, X, columns)
             fitted = (
                 kernel.fit(seen, y)
                 if "y" in signature(kernel.fit).parameters
@@ -305,6 +356,13 @@ class StandardizedKernelsMixin:
             self.moments_.append(gram_moments(K, self.center, self.scale))
             yield standardize_gram(K, self.moments_[m])
 
+    @property
+    def named_weights_(self) -> dict[str, float]:
+        """The weights of the kernels by their names: a dictionary. A kernel that came
+        as (name, kernel, columns) has that name, another one is described."""
+        check_is_fitted(self, "weights_")
+        return dict(zip(self._names, self.weights_.tolist()))
+
     def _query_grams(self, X):
         """Gram matrices between new examples and the training examples, centred and
         scaled as those were."""
@@ -315,7 +373,8 @@ class StandardizedKernelsMixin:
                 K = X[:, m]
             else:
                 kernel, columns = self.kernels_[m]
-                K = kernel.gram(_columns(X, columns), _columns(self.X_fit_, columns))
+                both = (_seen_by(kernel, part, columns) for part in (X, self.X_fit_))
+                K = kernel.gram(*both)
             yield standardize_gram(K, moments)
 
     def __sklearn_tags__(self):
@@ -335,11 +394,14 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
+    kernels : None, "precomputed", or list of kernels, optional
         Kernels of :mod:`okbook.core`, names or functions, each on all columns of the
-        inputs or on its own. With None, a linear kernel and Gaussian ones of five
-        widths around the median distance. With "precomputed", inputs are stacks of Gram
-        matrices of shape (n, p, n_train).
+        inputs, or as a tuple (kernel, columns) or (name, kernel, columns) on some:
+        numbers or names of columns, one or a list, or a function of the inputs that
+        returns them, such as scikit-learn's ``make_column_selector``. The Dirac kernel
+        compares several columns as a whole. With None, a linear kernel and Gaussian
+        ones of five widths around the median distance. With "precomputed", inputs are
+        stacks of Gram matrices of shape (n, p, n_train).
     regularizer : {"l2", "l1", "l2-corr", "l1-corr", "sparse-corr"}, default="l2"
         The term R, as in :func:`make_regularizer`.
     lam : float, default=1e-3
@@ -369,6 +431,8 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
     gap_ : float
@@ -441,22 +505,22 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernels=None,
-        regularizer="l2",
-        lam=1e-3,
+        kernels: Literal["precomputed"] | Sequence[Any] | None = None,
+        regularizer: Literal["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"] = "l2",
+        lam: float = 1e-3,
         *,
-        solver="newton",
-        tol=1e-3,
-        max_iter=None,
-        center=True,
-        scale=True,
-        rho=0.5,
-        pair_weight=None,
-        n_pairs=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        solver: Literal["newton", "sgd", "cvxpy"] = "newton",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        center: bool = True,
+        scale: bool = True,
+        rho: float = 0.5,
+        pair_weight: Literal["balanced"] | None = None,
+        n_pairs: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.kernels = kernels
         self.regularizer = regularizer
         self.lam = lam
@@ -472,7 +536,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y):
+    def fit(self, X: Outputs, y: ArrayLike) -> Self:
         """Learn the weights.
 
         Parameters
@@ -514,7 +578,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
             )
         return self
 
-    def transform(self, X):
+    def transform(self, X: Outputs) -> Array:
         """Combined kernel between examples and the training examples.
 
         Parameters
@@ -530,7 +594,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         check_is_fitted(self, "weights_")
         return combine_grams(self._query_grams(X), self.weights_)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: None = None) -> Array:
         """Names of the columns of the combined kernel, so that ``set_output`` works.
 
         Parameters
@@ -546,7 +610,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         check_is_fitted(self, "weights_")
         return np.array([f"train{i}" for i in range(self.n_train_)], dtype=object)
 
-    def path(self, X, y, lams):
+    def path(self, X: Outputs, y: ArrayLike, lams: ArrayLike) -> list[Bunch]:
         """Weights for many values of lam, by Newton's method; the estimator itself is
         left as it is.
 
@@ -622,19 +686,21 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         "cv": ["cv_object"],
         "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "class_weight": [None, StrOptions({"balanced"}), dict],
+        "probability": ["boolean"],
     }
 
     def __init__(
         self,
-        kernels=None,
+        kernels: ArrayLike | Iterable[Array] | None = None,
         *,
-        C=(0.1, 1, 10, 100),
-        cv=3,
-        scoring=None,
-        center=True,
-        scale=True,
-        class_weight=None,
-    ):
+        C: float | Sequence[float] = (0.1, 1, 10, 100),
+        cv: Splitter = 3,
+        scoring: str | Callable[..., Any] | None = None,
+        center: bool = True,
+        scale: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        probability: bool = False,
+    ) -> None:
         self.kernels = kernels
         self.C = C
         self.cv = cv
@@ -642,6 +708,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         self.center = center
         self.scale = scale
         self.class_weight = class_weight
+        self.probability = probability
 
     @abstractmethod
     def _learn_weights(self, grams, y, settings):
@@ -659,7 +726,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """Why all weights can be zero, for the warning."""
         return ""
 
-    def fit(self, X, y):
+    def fit(self, X: Outputs, y: ArrayLike) -> Self:
         """Learn weights of kernels, and a support vector machine on their sum.
 
         Parameters
@@ -700,9 +767,14 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             )
         K = combine_grams(grams, sum_to_one(self.weights_))
         self.machine_ = self._machine(K, y, self.C_)
+        if self.probability:
+            smallest = np.unique(y, return_counts=True)[1].min()
+            self._calibrated = CalibratedClassifierCV(
+                clone(self.machine_), cv=max(2, min(5, smallest)), ensemble=False
+            ).fit(K, y)
         return self
 
-    def cross_gram(self, X):
+    def cross_gram(self, X: Outputs) -> Array:
         """Combined kernel between examples and the training examples.
 
         Parameters
@@ -719,7 +791,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         check_is_fitted(self, "weights_")
         return combine_grams(self._query_grams(X), sum_to_one(self.weights_))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Outputs) -> Array:
         """Decision values of the support vector machine.
 
         Parameters
@@ -735,7 +807,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         K = self.cross_gram(X)
         return self.machine_.decision_function(K)
 
-    def predict(self, X):
+    def predict(self, X: Outputs) -> Array:
         """Classes of examples.
 
         Parameters
@@ -750,6 +822,26 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """
         K = self.cross_gram(X)
         return self.machine_.predict(K)
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: Outputs) -> Array:
+        """Probabilities of the classes, with ``probability=True``.
+
+        A sigmoid of the decision values, fitted to those of a cross-validation of the
+        support vector machine (Platt).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d) or (m, p, n), or sequence
+            Examples, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Rows that sum to one, classes in the order of ``classes_``.
+        """
+        K = self.cross_gram(X)
+        return self._calibrated.predict_proba(K)
 
     def _machine(self, K, y, C):
         """The machine on a combined Gram matrix (eq-mkl-2)."""
@@ -808,8 +900,9 @@ class UniformMKL(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
         Penalty of a unit of slack; of several, the one of best cross-validated score is
         taken.
@@ -823,9 +916,13 @@ class UniformMKL(_KernelMachine):
         training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
     C_ : float
@@ -872,8 +969,9 @@ class BestKernel(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
         Penalty of a unit of slack; of several, the one of best cross-validated score is
         taken.
@@ -887,11 +985,15 @@ class BestKernel(_KernelMachine):
         training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
 
     Attributes
     ----------
     best_index_ : int
         Index of the kernel that was taken, the first of those that are best.
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels: a one and zeros.
     C_ : float
@@ -947,7 +1049,11 @@ _ALIGNMENT_BLOCK = 2**22
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(kernels="n n; each", y="n; labels")
-def alignment_weights(kernels, y, method="joint"):
+def alignment_weights(
+    kernels: Sequence[Array],
+    y: ArrayLike,
+    method: Literal["joint", "independent"] = "joint",
+) -> Array:
     r"""Weights of kernels by their alignment with the classes.
 
     Parameters
@@ -1023,8 +1129,9 @@ class AlignmentMKL(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     method : {"joint", "independent"}, default="joint"
         How alignments become weights.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
@@ -1041,9 +1148,13 @@ class AlignmentMKL(_KernelMachine):
         others, with it that of Cortes and others.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels, of norm one.
     C_ : float
@@ -1084,16 +1195,17 @@ class AlignmentMKL(_KernelMachine):
 
     def __init__(
         self,
-        kernels=None,
+        kernels: Literal["precomputed"] | Sequence[Any] | None = None,
         *,
-        method="joint",
-        C=(0.1, 1, 10, 100),
-        cv=3,
-        scoring=None,
-        center=True,
-        scale=True,
-        class_weight=None,
-    ):
+        method: Literal["joint", "independent"] = "joint",
+        C: float | Sequence[float] = (0.1, 1, 10, 100),
+        cv: Splitter = 3,
+        scoring: str | Callable[..., Any] | None = None,
+        center: bool = True,
+        scale: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        probability: bool = False,
+    ) -> None:
         super().__init__(
             kernels,
             C=C,
@@ -1102,6 +1214,7 @@ class AlignmentMKL(_KernelMachine):
             center=center,
             scale=scale,
             class_weight=class_weight,
+            probability=probability,
         )
         self.method = method
 
@@ -1125,8 +1238,9 @@ class TwoStageMKL(_KernelMachine):
 
     Parameters
     ----------
-    kernels : None, "precomputed", or list of kernels or of (kernel, columns), optional
-        As in :class:`KernelCombiner`.
+    kernels : None, "precomputed", or list of kernels, optional
+        Kernels, (kernel, columns) or (name, kernel, columns), as in
+        :class:`KernelCombiner`.
     regularizer : {"l2", "l1", "l2-corr", "l1-corr", "sparse-corr"}, default="l2"
         The term R, as in :func:`make_regularizer`.
     lam : float or sequence of float, default=(0.1, 0.01, 0.001, 0.0001)
@@ -1154,6 +1268,8 @@ class TwoStageMKL(_KernelMachine):
         training examples say.
     class_weight : dict or "balanced", optional
         Factors of C for the classes, as in scikit-learn's SVC.
+    probability : bool, default=False
+        Whether to fit what ``predict_proba`` needs: up to five more machines.
     n_jobs : int, optional
         Threads of the first stage.
     random_state : int, RandomState instance or None, default=None
@@ -1161,6 +1277,8 @@ class TwoStageMKL(_KernelMachine):
 
     Attributes
     ----------
+    named_weights_ : dict
+        Weights of the kernels by their names.
     weights_ : ndarray of shape (p,)
         Weights of the kernels, as the first stage finds them. The machine's kernel
         divides them by their sum.
@@ -1224,23 +1342,24 @@ class TwoStageMKL(_KernelMachine):
 
     def __init__(
         self,
-        kernels=None,
+        kernels: Literal["precomputed"] | Sequence[Any] | None = None,
         *,
-        regularizer="l2",
-        lam=(0.1, 0.01, 0.001, 0.0001),
-        C=(0.1, 1, 10, 100),
-        rho=0.5,
-        cv=3,
-        scoring=None,
-        pair_weight=None,
-        n_pairs=None,
-        tol=1e-3,
-        center=True,
-        scale=True,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        regularizer: Literal["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"] = "l2",
+        lam: float | Sequence[float] = (0.1, 0.01, 0.001, 0.0001),
+        C: float | Sequence[float] = (0.1, 1, 10, 100),
+        rho: float = 0.5,
+        cv: Splitter = 3,
+        scoring: str | Callable[..., Any] | None = None,
+        pair_weight: Literal["balanced"] | None = None,
+        n_pairs: int | None = None,
+        tol: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        probability: bool = False,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         super().__init__(
             kernels,
             C=C,
@@ -1249,6 +1368,7 @@ class TwoStageMKL(_KernelMachine):
             center=center,
             scale=scale,
             class_weight=class_weight,
+            probability=probability,
         )
         self.regularizer = regularizer
         self.lam = lam

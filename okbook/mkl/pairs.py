@@ -7,9 +7,11 @@ __all__ = ['REGULARIZERS', 'gram_moments', 'standardize_gram', 'pair_labels', 'm
            'pair_correlations', 'PairProblem', 'sum_error', 'Regularizer', 'make_regularizer', 'nonnegative_quadratic']
 
 # %% ../../nbs/04_mkl.ipynb #a369a8e3
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as sla
@@ -19,6 +21,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._types import Array, ArrayLike, Seed
 from ..core import check_array, check_gram, validate_arrays
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
@@ -28,7 +31,9 @@ _SAME_POINT = 1e-10
 
 
 @validate_arrays(K="n n")
-def gram_moments(K, center=True, scale=True):
+def gram_moments(
+    K: Array, center: bool = True, scale: bool = True
+) -> tuple[Array, float]:
     r"""Mean vector and mean squared length of training points in feature space, from
     their Gram matrix.
 
@@ -79,7 +84,7 @@ def gram_moments(K, center=True, scale=True):
 
 # %% ../../nbs/04_mkl.ipynb #80b1e7b0
 @validate_arrays(K="m n")
-def standardize_gram(K, moments=None):
+def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Array:
     """Gram matrix with the training points' mean at the origin, and their mean squared
     length one.
 
@@ -178,7 +183,7 @@ def _transpose_rows(columns, first, last, m, Z):
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
 @validate_arrays(y="n; labels")
-def pair_labels(y):
+def pair_labels(y: ArrayLike) -> Array:
     r"""Labels of pairs: :math:`t_{ij} = 2 \cdot 1[y_i = y_j] - 1`, for all :math:`i \le
     j`.
 
@@ -210,7 +215,9 @@ def pair_labels(y):
     return t
 
 # %% ../../nbs/04_mkl.ipynb #ffe8ff66
-def map_row_blocks(work, n_rows, n_jobs=None, least=1):
+def map_row_blocks(
+    work: Callable[..., Any], n_rows: int, n_jobs: int | None = None, least: int = 1
+) -> list[Any]:
     """Call a function on consecutive blocks of rows, one block a thread.
 
     Parameters
@@ -356,7 +363,7 @@ def _adjoint_rows(Z, t, a, first, last):
 
 # %% ../../nbs/04_mkl.ipynb #07b95dc0
 @validate_arrays(y="n; labels")
-def check_classes(y):
+def check_classes(y: ArrayLike) -> tuple[Array, Array, Array]:
     """Check that labels make pairs of both kinds: two classes of two members at least.
 
     Parameters
@@ -432,7 +439,7 @@ _BLOCK = 2**11
 
 
 @validate_arrays(Z="m p")
-def pair_correlations(Z, n):
+def pair_correlations(Z: Array, n: int) -> Array:
     r"""Alignments :math:`Q_{ml} = \operatorname{tr}(K_m K_l) / (\|K_m\|_F \|K_l\|_F)`
     of all kernels with each other, from their values on pairs.
 
@@ -569,16 +576,16 @@ class PairProblem:
     )
     def __init__(
         self,
-        kernels,
-        y,
+        kernels: ArrayLike | Iterable[Array],
+        y: ArrayLike,
         *,
-        pair_weight=None,
-        n_pairs=None,
-        n_kernels=None,
-        check_psd=True,
-        n_jobs=None,
-        random_state=None,
-    ):
+        pair_weight: Literal["balanced"] | None = None,
+        n_pairs: int | None = None,
+        n_kernels: int | None = None,
+        check_psd: bool = True,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.classes, codes, _ = check_classes(y)
         p = len(kernels) if hasattr(kernels, "__len__") else n_kernels
         if not p:
@@ -598,13 +605,13 @@ class PairProblem:
         self.w = _weigh_pairs(self.t, pair_weight)
 
     @cached_property
-    def correlations_(self):
+    def correlations_(self) -> Array:
         """Alignments Q of the kernels with each other, an array of shape (p, p): see
         :func:`pair_correlations`. They are those of all pairs, also where some were
         drawn."""
         return pair_correlations(self.Z, self.n)
 
-    def margins(self, mu):
+    def margins(self, mu: ArrayLike) -> Array:
         r"""Margins :math:`t_q\, \mu^\top z_q` of the pairs.
 
         Parameters
@@ -630,7 +637,7 @@ class PairProblem:
         out *= self.t
         return out
 
-    def loss(self, mu):
+    def loss(self, mu: ArrayLike) -> float:
         r"""Weighted hinge loss :math:`\sum_q w_q [1 - t_q\, \mu^\top z_q]_+`
         (eq-mkl-1).
 
@@ -647,7 +654,7 @@ class PairProblem:
         hinges = np.maximum(1.0 - self._margins(mu, np.float64), 0.0)
         return float(np.vdot(self.w.astype(np.float64), hinges))
 
-    def adjoint(self, a):
+    def adjoint(self, a: Array) -> Array:
         r"""Adjoint of the margins, :math:`v = \sum_q a_q t_q z_q` (eq-pairs-adjoint).
 
         Parameters
@@ -670,7 +677,7 @@ class PairProblem:
             )
         )
 
-    def objective(self, mu, regularizer, lam):
+    def objective(self, mu: ArrayLike, regularizer: "Regularizer", lam: float) -> float:
         r"""Objective :math:`\frac\lambda2 R(\mu)` plus the loss (eq-mkl-1).
 
         Parameters
@@ -690,7 +697,7 @@ class PairProblem:
         return 0.5 * lam * regularizer.value(mu) + self.loss(mu)
 
     @cached_property
-    def absolute_sums_(self):
+    def absolute_sums_(self) -> Array:
         r"""Sums :math:`\sum_q w_q` and :math:`\sum_q w_q |z_{qm}|`, an array of shape
         (p + 1,): the scale of what rounding can do, for one pass over the pairs."""
         return sum(
@@ -701,7 +708,9 @@ class PairProblem:
             )
         )
 
-    def round_outward(self, mu, loss, total, v):
+    def round_outward(
+        self, mu: Array, loss: float, total: float, v: Array
+    ) -> tuple[float, float, Array]:
         r"""Bounds of three sums over pairs, on the side where a certificate holds
         whatever the rounding.
 
@@ -750,7 +759,7 @@ _FEW = 16
 _UNDERFLOW = 1e-280
 
 
-def sum_error(n):
+def sum_error(n: int) -> float:
     r"""Bound of the relative rounding error of a sum of n products in double precision,
     in any order: :math:`\gamma_n = nu / (1 - nu)`, with :math:`u = 2^{-53}`.
 
@@ -831,7 +840,9 @@ class Regularizer:
     8.0
     """
 
-    def __init__(self, linear, quadratic, name="custom"):
+    def __init__(
+        self, linear: ArrayLike, quadratic: ArrayLike, name: str = "custom"
+    ) -> None:
         c = np.asarray(linear, dtype=np.float64)
         A = check_gram(quadratic, name="quadratic", psd=False).astype(np.float64)
         if c.ndim != 1 or len(A) != len(c) or not np.isfinite(c).all():
@@ -888,7 +899,7 @@ class Regularizer:
         return f"Regularizer({self.name!r}, {len(self.linear)} kernels)"
 
     @validate_arrays(mu="p")
-    def value(self, mu):
+    def value(self, mu: ArrayLike) -> float:
         r"""Value :math:`c^\top\mu + \mu^\top A\mu`.
 
         Parameters
@@ -907,7 +918,7 @@ class Regularizer:
             )
         return float(self.linear @ mu + mu @ (self.quadratic @ mu))
 
-    def upper_value(self, mu):
+    def upper_value(self, mu: Array) -> float:
         r"""Value :math:`c^\top\mu + \mu^\top A\mu`, rounded upwards.
 
         Parameters
@@ -923,7 +934,7 @@ class Regularizer:
         size = self.linear @ mu + mu @ (np.abs(self.quadratic) @ mu)
         return self.value(mu) + sum_error(4 * (len(mu) + _FEW)) * float(size)
 
-    def gradient(self, mu):
+    def gradient(self, mu: ArrayLike) -> Array:
         r"""Gradient :math:`c + 2 A\mu`.
 
         Parameters
@@ -938,7 +949,7 @@ class Regularizer:
         """
         return self.linear + 2.0 * (self.quadratic @ np.asarray(mu, dtype=np.float64))
 
-    def scale_dual(self, v, lam):
+    def scale_dual(self, v: Array, lam: float) -> float:
         r"""Largest factor up to 1 that makes dual variables feasible, so that their
         dual value is finite.
 
@@ -960,7 +971,9 @@ class Regularizer:
         s = float((0.5 * lam * self.linear[flat] / v[flat]).min(initial=np.inf))
         return min(1.0, s * (1.0 - sum_error(_FEW)))
 
-    def conjugate(self, v, lam, start=None):
+    def conjugate(
+        self, v: Array, lam: float, start: Array | None = None
+    ) -> tuple[float, Array]:
         r"""Upper bound of the supremum over weights of :math:`v^\top \mu -
         \frac\lambda2 R(\mu)`, and weights that come near it.
 
@@ -1009,7 +1022,9 @@ class Regularizer:
         value, mu[on] = 0.5 * (1.0 + error) * root * root + _UNDERFLOW, x
         return (float(value) if value < np.inf else np.inf), mu
 
-    def dual_value(self, total, v, lam, start=None):
+    def dual_value(
+        self, total: float, v: Array, lam: float, start: Array | None = None
+    ) -> float:
         """Dual value of variables with a given sum and adjoint, scaled down where they
         are not feasible.
 
@@ -1058,7 +1073,11 @@ REGULARIZERS = {  # the linear part c and the matrix A of each regulariser
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(Q="p p; number")
-def make_regularizer(name, Q, rho=0.5):
+def make_regularizer(
+    name: Literal["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"],
+    Q: Array | int,
+    rho: float = 0.5,
+) -> Regularizer:
     r"""Regulariser of a given name.
 
     Parameters
@@ -1142,7 +1161,9 @@ def _solve_ridged(A, ridge, u):
 
 
 @validate_arrays(A="p p", u="p", start="p")
-def nonnegative_quadratic(A, u, start=None, max_steps=None):
+def nonnegative_quadratic(
+    A: Array, u: Array, start: Array | None = None, max_steps: int | None = None
+) -> Array:
     r"""Minimise :math:`\frac12 x^\top A x - u^\top x` over :math:`x \ge 0`, by active
     sets.
 

@@ -8,12 +8,14 @@ __all__ = ['machine_value', 'learn_gram', 'learn_gram_weights']
 # %% ../../nbs/04_mkl_5_semidefinite.ipynb #4ce13e56
 import warnings
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
+from .._types import Array, ArrayLike
 from ..core import check_gram, validate_arrays
 from .pairs import check_classes
 
@@ -23,7 +25,9 @@ _POSITIVE = [Interval(Real, 0, None, closed="neither")]
 
 @validate_params({"C": _POSITIVE, "tol": _POSITIVE}, prefer_skip_nested_validation=True)
 @validate_arrays(K="n n", y="n; labels")
-def machine_value(K, y, C=1.0, tol=1e-8):
+def machine_value(
+    K: Array, y: ArrayLike, C: float = 1.0, tol: float = 1e-8
+) -> tuple[float, Array]:
     r"""Optimal value of the dual of a support vector machine, and its dual variables.
 
     Parameters
@@ -110,7 +114,7 @@ def _solved(t, constraints, options):
 
 @validate_params({"C": _POSITIVE}, prefer_skip_nested_validation=True)
 @validate_arrays(y="n; labels")
-def learn_gram(y, C=1.0, **options):
+def learn_gram(y: ArrayLike, C: float = 1.0, **options: Any) -> Bunch:
     r"""Learn a whole Gram matrix: the one of trace n that makes a support vector
     machine's value least.
 
@@ -168,7 +172,13 @@ def learn_gram(y, C=1.0, **options):
 @validate_params(
     {"C": _POSITIVE, "nonnegative": ["boolean"]}, prefer_skip_nested_validation=True
 )
-def learn_gram_weights(kernels, y, C=1.0, nonnegative=False, **options):
+def learn_gram_weights(
+    kernels: ArrayLike,
+    y: ArrayLike,
+    C: float = 1.0,
+    nonnegative: bool = False,
+    **options: Any,
+) -> Bunch:
     r"""Learn the weights of given Gram matrices together with a support vector machine,
     in one semidefinite program.
 

@@ -8,10 +8,12 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #d2f6c172
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,6 +23,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import ThreadpoolController
 
+from .._types import Array, ArrayLike, Seed
 from ..core import check_grid, validate_arrays
 from okbook.mkl.duality import (
     certificate,
@@ -30,6 +33,9 @@ from okbook.mkl.duality import (
     warn_of_gap,
 )
 from .pairs import map_row_blocks, nonnegative_quadratic
+
+if TYPE_CHECKING:  # for signatures
+    from okbook.mkl.pairs import PairProblem, Regularizer
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #575755ea
 @njit(cache=True, nogil=True)
@@ -72,15 +78,15 @@ _SGD_WINDOW = 1000
     prefer_skip_nested_validation=True,
 )
 def solve_sgd(
-    problem,
-    regularizer,
-    lam,
-    epochs=100,
-    max_iter=20000,
-    batch_size=1,
-    tol=1e-3,
-    random_state=None,
-):
+    problem: "PairProblem",
+    regularizer: "Regularizer",
+    lam: float,
+    epochs: int = 100,
+    max_iter: int = 20000,
+    batch_size: int = 1,
+    tol: float = 1e-3,
+    random_state: Seed = None,
+) -> Bunch:
     r"""Run the source's stochastic gradient: projected steps on drawn pairs, stopped
     after a number of steps.
 
@@ -162,7 +168,7 @@ def solve_sgd(
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #81207092
 @validate_arrays(margins="any; number")
-def smoothed_hinge(margins, delta):
+def smoothed_hinge(margins: ArrayLike, delta: float) -> tuple[Array, Array]:
     r"""Hinge loss with its kink smoothed over a width, and minus its slope.
 
     Parameters
@@ -343,7 +349,7 @@ class SmoothedLoss:
         self.damping = _DAMPING * np.maximum(np.mean(some**2, axis=0), _TINY)
 
     @classmethod
-    def of_problem(cls, problem, every=1):
+    def of_problem(cls, problem: "PairProblem", every: int = 1) -> "SmoothedLoss":
         """Smoothed loss on the pairs of a problem, or on a sample of them.
 
         Parameters
@@ -368,7 +374,7 @@ class SmoothedLoss:
         return cls(Z, t, w, problem.n_jobs, share=len(w) / problem.n_pairs)
 
     @validate_arrays(mu="p")
-    def evaluate(self, mu, delta):
+    def evaluate(self, mu: Array, delta: float) -> SmoothedPoint:
         """All that a pass tells about weights.
 
         Parameters
@@ -396,7 +402,9 @@ class SmoothedLoss:
         sums = sum(map_row_blocks(work, len(self.w), self.n_jobs, _THREAD_PAIRS))
         return _point_of_sums(mu, delta, sums, margins)
 
-    def between(self, old, new, x, delta):
+    def between(
+        self, old: SmoothedPoint, new: SmoothedPoint, x: float, delta: float
+    ) -> Array:
         """Smoothed loss between two points, from their margins: no pass is needed.
 
         Parameters
@@ -421,7 +429,7 @@ class SmoothedLoss:
 
         return sum(map_row_blocks(work, len(self.w), self.n_jobs, _THREAD_PAIRS))
 
-    def hessian(self, point):
+    def hessian(self, point: SmoothedPoint) -> Array:
         """Hessian of the smoothed loss at a point.
 
         Parameters
@@ -437,7 +445,7 @@ class SmoothedLoss:
         return smoothed_hessian(self.Z, self.w, point.margins, point.delta)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #ddd6ea7c
-def smoothed_dual(problem, mu, delta):
+def smoothed_dual(problem: "PairProblem", mu: Array, delta: float) -> Array:
     r"""Dual variables that a smoothed loss suggests: its slope at given weights, pair
     by pair.
 
@@ -492,7 +500,9 @@ def _indices_in_zone(margins, delta):
 
 
 @validate_arrays(Z="m p", w="m", margins="m")
-def smoothed_hessian(Z, w, margins, delta, max_pairs=_HESSIAN_PAIRS):
+def smoothed_hessian(
+    Z: Array, w: Array, margins: Array, delta: float, max_pairs: int = _HESSIAN_PAIRS
+) -> Array:
     """Hessian of the smoothed loss, from the pairs in the smoothed zone.
 
     Parameters
@@ -537,7 +547,7 @@ def smoothed_hessian(Z, w, margins, delta, max_pairs=_HESSIAN_PAIRS):
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #c731245a
 @validate_arrays(hessian="p p", mu="p", adjoint="p", threshold="p")
-def newton_step(hessian, mu, adjoint, threshold):
+def newton_step(hessian: Array, mu: Array, adjoint: Array, threshold: Array) -> Array:
     """Weights that minimise the quadratic model of the objective, none negative.
 
     Parameters
@@ -578,7 +588,7 @@ _FLAT_ENOUGH = 0.01
 _SECANT_ENDS = 0.1
 
 
-def secant_search(slope, max_steps=100):
+def secant_search(slope: Callable[..., Any], max_steps: int = 100) -> float:
     """Where the slope of a convex function changes its sign between 0 and 1, by secants
     and bisections in turn.
 
@@ -634,7 +644,9 @@ _LEAST_SHRINK = 0.2
 _MOST_SLACK = 0.1
 
 
-def next_width(delta, smoothing_error, gap, objective, tol):
+def next_width(
+    delta: float, smoothing_error: float, gap: float, objective: float, tol: float
+) -> float:
     """The width at which smoothing costs its part of the tolerated gap.
 
     Parameters
@@ -860,8 +872,14 @@ _NEWTON_PARAMS = {
 )
 @validate_arrays(mu0="p")
 def solve_newton(
-    problem, regularizer, lam, tol=1e-3, max_iter=100, mu0=None, verbose=0
-):
+    problem: "PairProblem",
+    regularizer: "Regularizer",
+    lam: float,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+    mu0: ArrayLike | None = None,
+    verbose: int = 0,
+) -> Bunch:
     r"""Solve the problem on pairs by Newton's method, until the relative duality gap is
     at most a tolerance.
 
@@ -977,7 +995,7 @@ _PASS_BLOCK = 2**12
 
 
 @validate_arrays(mus="t p", deltas="t")
-def evaluate_many(loss, mus, deltas):
+def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[SmoothedPoint]:
     """What one pass tells about many weights, each with a width, but for the margins.
 
     Parameters
@@ -1160,7 +1178,7 @@ def _solve_in_rounds(newton, sample, states):
             )
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #c59d6b20
-def positive_grid(values, name):
+def positive_grid(values: float | ArrayLike, name: str) -> list[float]:
     """Check one or several values of a parameter that must be positive.
 
     Parameters
@@ -1197,7 +1215,14 @@ def positive_grid(values, name):
 @validate_params(
     {"lams": ["array-like"], **_NEWTON_PARAMS}, prefer_skip_nested_validation=True
 )
-def mkl_path(problem, regularizer, lams, tol=1e-3, max_iter=100, verbose=0):
+def mkl_path(
+    problem: "PairProblem",
+    regularizer: "Regularizer",
+    lams: ArrayLike,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+    verbose: int = 0,
+) -> list[Bunch]:
     r"""Solve the problem on pairs for many values of lam, each to a relative duality
     gap.
 

@@ -9,7 +9,9 @@ __all__ = ['DEFAULT_SHRINKAGES', 'decomposable_dual', 'decomposable_loo', 'Multi
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #0e01125c
 import warnings
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from numba import njit
@@ -18,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, KernelLike, Outputs, Splitter
 from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
@@ -43,7 +46,7 @@ from .leave_one_out import default_lam_grid, gram_eigh
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n", A="d d", Y="n d")
-def decomposable_dual(K, A, Y, lam):
+def decomposable_dual(K: Array, A: Array, Y: Array, lam: float) -> Array:
     r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
     regression with the kernel k A.
 
@@ -81,7 +84,7 @@ def decomposable_dual(K, A, Y, lam):
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #06f4c7a7
 @validate_arrays(K="n n", A="d d", Y="n d", lam_grid="g")
-def decomposable_loo(K, A, Y, lam_grid):
+def decomposable_loo(K: Array, A: Array, Y: Array, lam_grid: Sequence[float]) -> Array:
     """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
     many ridges.
 
@@ -184,14 +187,18 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
     }
 
     def __init__(
-        self, input_kernel="rbf", input_kernel_params=None, lam=1e-3, task_gram=None
-    ):
+        self,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam: float = 1e-3,
+        task_gram: ArrayLike | None = None,
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam = lam
         self.task_gram = task_gram
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model.
 
         Parameters
@@ -229,7 +236,7 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
         self.coef_ = (C @ A).reshape(y.shape)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Array:
         """Predict the outputs.
 
         Parameters
@@ -247,7 +254,9 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self._cross_gram(X) @ self.coef_
 
-    def score(self, X, y, sample_weight=None):
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Quality of the predictions, the mean over the outputs of their coefficients
         of determination.
 
@@ -356,11 +365,11 @@ class MultiTaskRidgeCV(MultiTaskRidge):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam_grid=None,
-        task_gram=None,
-    ):
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam_grid: ArrayLike | None = None,
+        task_gram: ArrayLike | None = None,
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
@@ -382,7 +391,7 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(t="r")
-def shrunk_eigenvalues(t, shrinkage):
+def shrunk_eigenvalues(t: Array, shrinkage: float) -> Array:
     r"""Shrink the eigenvalues of the outputs' second moment towards one.
 
     Parameters
@@ -420,7 +429,7 @@ def shrunk_eigenvalues(t, shrinkage):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n", K_out="n n")
-def covariance_dual(K, K_out, lam, shrinkage):
+def covariance_dual(K: Array, K_out: Array, lam: float, shrinkage: float) -> Array:
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
     own covariance.
 
@@ -465,7 +474,13 @@ def covariance_dual(K, K_out, lam, shrinkage):
 @validate_arrays(
     K="n n", K_out="n n", splits="any; splits, < n", lam_grid="g", shrinkage_grid="s"
 )
-def covariance_cv_losses(K, K_out, lam_grid, shrinkage_grid, splits):
+def covariance_cv_losses(
+    K: Array,
+    K_out: Array,
+    lam_grid: Sequence[float],
+    shrinkage_grid: Sequence[float],
+    splits: Iterable[tuple[Any, Any]],
+) -> Array:
     r"""Cross-validate a grid of ridges and shrinkages of the output covariance.
 
     Parameters
@@ -594,14 +609,15 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam=1e-3,
-        shrinkage=0.1,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam: float = 1e-3,
+        shrinkage: float = 0.1,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam = lam
@@ -610,7 +626,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Fit the model.
 
         Parameters
@@ -638,7 +654,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.dual_coef_ = covariance_dual(K, self.gram_, *self._choose_penalties(K))
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``eq-beyond-weights``).
 
         Parameters
@@ -740,15 +756,16 @@ class CovarianceRidgeCV(CovarianceRidge):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam_grid=None,
-        shrinkage_grid=None,
-        cv=5,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam_grid: ArrayLike | None = None,
+        shrinkage_grid: ArrayLike | None = None,
+        cv: Splitter = 5,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
@@ -819,7 +836,9 @@ def _margin_ascent(Q, C, tol, max_steps):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(Q="n n")
-def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
+def margin_dual(
+    Q: Array, C: float, tol: float = 1e-3, max_steps: int = 1_000_000
+) -> tuple[Array, int]:
     """Solve the dual problem of maximum margin regression by coordinate ascent.
 
     Each step maximises the dual along the coordinate where it gains most.
@@ -869,7 +888,7 @@ def margin_dual(Q, C, tol=1e-3, max_steps=1_000_000):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(Q="n n", alpha="n")
-def margin_objectives(Q, alpha, C):
+def margin_objectives(Q: Array, alpha: Array, C: float) -> tuple[float, float]:
     r"""Primal and dual value of maximum margin regression; the difference certifies a
     solution.
 
@@ -993,16 +1012,17 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        C=1.0,
-        center=True,
-        tol=1e-3,
-        max_iter=1000,
-        output_kernel="dirac",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        C: float = 1.0,
+        center: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        output_kernel: KernelLike = "dirac",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.C = C
@@ -1013,7 +1033,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Fit the model.
 
         Parameters
@@ -1053,7 +1073,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
             )
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``eq-beyond-margin-weights``).
 
         Parameters

@@ -7,7 +7,9 @@ __all__ = ['loss_augmented_decode', 'restricted_dual', 'cutting_plane', 'structu
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a010004
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +20,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
@@ -30,7 +33,7 @@ from okbook.core import (
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a01000b
 @validate_arrays(F="n m", K="m m", truth="n; integers, < m")
-def loss_augmented_decode(F, K, truth):
+def loss_augmented_decode(F: Array, K: Array, truth: Array) -> tuple[Array, Array]:
     r"""Find the candidate that violates the margin of each example most.
 
     .. math:: \max_c \; \langle h(x_i) - \phi(y_i), \phi(c) - \phi(y_i) \rangle
@@ -107,7 +110,14 @@ def _pair_moves(H, b, alpha, tol, max_steps):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(H="t t", b="t", alpha="t")
-def restricted_dual(H, b, C, alpha=None, tol=1e-9, max_steps=1_000_000):
+def restricted_dual(
+    H: Array,
+    b: Array,
+    C: float,
+    alpha: Array | None = None,
+    tol: float = 1e-9,
+    max_steps: int = 1_000_000,
+) -> Array:
     r"""Maximise :math:`b^\top \alpha - \frac12 \alpha^\top H \alpha` over the simplex
     :math:`\alpha \ge 0`, :math:`\sum_t \alpha_t = C`.
 
@@ -162,7 +172,14 @@ def restricted_dual(H, b, C, alpha=None, tol=1e-9, max_steps=1_000_000):
     },
     prefer_skip_nested_validation=True,
 )
-def cutting_plane(separate, n_coef, C, metric=None, tol=1e-3, max_iter=1000):
+def cutting_plane(
+    separate: Callable[..., Any],
+    n_coef: int,
+    C: float,
+    metric: Callable[..., Any] | None = None,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+) -> Bunch:
     r"""Minimise :math:`\frac12 \|w\|^2 + C \max_t (b_t - \langle w, a_t \rangle)`, of
     whose planes only the highest one at a given w can be found.
 
@@ -254,7 +271,15 @@ def cutting_plane(separate, n_coef, C, metric=None, tol=1e-3, max_iter=1000):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K_x="n n", K_y="m m", truth="n; integers, < m", features="n m p")
-def structured_svm(K_x, K_y, truth, C, features=None, tol=1e-3, max_iter=1000):
+def structured_svm(
+    K_x: Array,
+    K_y: Array,
+    truth: Array,
+    C: float,
+    features: Array | None = None,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+) -> Bunch:
     r"""Structured support vector machine with the joint kernel :math:`k_x k + \langle
     \psi, \psi' \rangle`, by cutting planes.
 
@@ -400,15 +425,16 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        C=1.0,
-        tol=1e-3,
-        max_iter=1000,
-        output_kernel="dirac",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        output_kernel: KernelLike = "dirac",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.C = C
@@ -418,7 +444,7 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Fit the model.
 
         Parameters
@@ -459,7 +485,7 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.n_iter_ = found.n_iter
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``eq-joint-coefficients``).
 
         Parameters

@@ -7,12 +7,15 @@ __all__ = ['gram_eigh', 'ridge_path', 'default_lam_grid', 'leave_one_out_losses'
            'project_weights', 'KernelDependencyEstimation']
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #083abe49
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.linalg as sla
 from sklearn.utils._param_validation import Interval, validate_params
 
+from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     NEARLY,
     InputKernelMixin,
@@ -27,7 +30,7 @@ from .ridge import OutputKernelRidge
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #3152ad42
 @validate_arrays(K="n n")
-def gram_eigh(K):
+def gram_eigh(K: Array) -> tuple[Array, Array]:
     """Diagonalise a positive semi-definite matrix.
 
     Parameters
@@ -58,7 +61,7 @@ def gram_eigh(K):
 
 
 @validate_arrays(K="n n", K_cross="q n", lams="m")
-def ridge_path(K, K_cross, lams):
+def ridge_path(K: Array, K_cross: Array, lams: Sequence[float]) -> Iterator[Any]:
     """Give the weights of ridge regression for many ridges at the cost of one.
 
     Parameters
@@ -101,7 +104,7 @@ def ridge_path(K, K_cross, lams):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n")
-def default_lam_grid(K, n_values=50):
+def default_lam_grid(K: Array, n_values: int = 50) -> Array:
     """Ridges to try where none are given: nine decades, in the units of the kernel.
 
     Parameters
@@ -175,7 +178,7 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #0f8fdb0d
 @validate_arrays(K="n n", K_out="n n")
-def leave_one_out_losses(K, K_out, lam_grid):
+def leave_one_out_losses(K: Array, K_out: Array, lam_grid: ArrayLike) -> Array:
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
     .. math:: \frac{[(I-H)\,K\,(I-H)]_{ii}}{(1 - H_{ii})^2}, \qquad
@@ -305,13 +308,14 @@ class OutputKernelRidgeCV(OutputKernelRidge):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam_grid=None,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam_grid: ArrayLike | None = None,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
@@ -344,7 +348,9 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="n n")
-def output_directions(K, n_components=None, center=False, tol=1e-12):
+def output_directions(
+    K: Array, n_components: int | None = None, center: bool = False, tol: float = 1e-12
+) -> tuple[Array, Array]:
     """Find the principal directions of the outputs by kernel principal component
     analysis.
 
@@ -397,7 +403,9 @@ def output_directions(K, n_components=None, center=False, tol=1e-12):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(W="q n", directions="n p")
-def project_weights(W, directions=None, center=False):
+def project_weights(
+    W: Array, directions: Array | None = None, center: bool = False
+) -> Array:
     r"""Project weights on principal directions of the outputs.
 
     .. math:: U_p U_p^\top w, \qquad \text{or centred} \quad
@@ -504,15 +512,16 @@ class KernelDependencyEstimation(OutputKernelRidge):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam=1e-3,
-        n_components=None,
-        center=False,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam: float = 1e-3,
+        n_components: int | None = None,
+        center: bool = False,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam = lam
@@ -522,7 +531,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Fit the model.
 
         Parameters
@@ -550,7 +559,7 @@ class KernelDependencyEstimation(OutputKernelRidge):
         )
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``eq-rkhs-weston``).
 
         Parameters

@@ -10,6 +10,7 @@ __all__ = ['em_projection', 'completed_form', 'EMKernelCompletion', 'pairwise_sv
 # %% ../../nbs/02_rkhs_6_networks.ipynb #d34a321a
 import warnings
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.linalg as sla
@@ -24,6 +25,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, Inputs, KernelLike, Seed, Splitter
 from okbook.core import (
     InputKernelMixin,
     center_gram,
@@ -49,7 +51,7 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
         "input_kernel_params": [dict, None],
     }
 
-    def fit(self, X, y, labelled=None):
+    def fit(self, X: ArrayLike, y: Inputs, labelled: ArrayLike | None = None) -> Self:
         """Learn to score pairs from the network of the labelled nodes.
 
         Parameters
@@ -85,7 +87,9 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
         self._set_threshold(folds, [self._fold_scores(X, fold) for fold in folds])
         return self
 
-    def score_pairs(self, X1=None, X2=None):
+    def score_pairs(
+        self, X1: ArrayLike | None = None, X2: ArrayLike | None = None
+    ) -> Array:
         r"""Score pairs of nodes by the form of eq-nets-form.
 
         Parameters
@@ -149,7 +153,9 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(U="l N", K="l l", b="N", groups="N; integers")
-def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
+def em_projection(
+    U: Array, K: Array, b: Array, groups: Array, max_iter: int = 100, tol: float = 1e-4
+) -> tuple[Array, Array, Array]:
     """Fit a Gaussian with given eigenvectors to a Gram matrix of some nodes, by
     alternating projections.
 
@@ -212,7 +218,7 @@ def em_projection(U, K, b, groups, max_iter=100, tol=1e-4):
 
 # %% ../../nbs/02_rkhs_6_networks.ipynb #0b0cbd41
 @validate_arrays(U="l N", b="N", G="l l")
-def completed_form(U, b, G):
+def completed_form(U: Array, b: Array, G: Array) -> Array:
     r"""Form of the completed kernel in the coordinates of the eigenvectors.
 
     Parameters
@@ -335,17 +341,17 @@ class EMKernelCompletion(_BilinearLinks):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        beta=1.0,
-        floor=0.01,
-        max_iter=100,
-        tol=1e-4,
-        threshold="f1",
-        cv=5,
-        graph=None,
-        random_state=None,
-    ):
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        beta: float = 1.0,
+        floor: float = 0.01,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        threshold: Literal["f1", "balanced"] | float = "f1",
+        cv: Splitter = 5,
+        graph: Inputs | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.beta = beta
@@ -436,7 +442,15 @@ def _class_penalties(C, balanced, n_links, n_others):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="l l", A="l l; bools")
-def pairwise_svm(K, A, C=1.0, bias=1.0, balanced=False, tol=1e-3, max_iter=200):
+def pairwise_svm(
+    K: Array,
+    A: Array,
+    C: float = 1.0,
+    bias: float = 1.0,
+    balanced: bool = False,
+    tol: float = 1e-3,
+    max_iter: int = 200,
+) -> tuple[Array, float, float, int]:
     r"""Train a support vector machine on all pairs of nodes, with the tensor product
     pairwise kernel.
 
@@ -609,18 +623,18 @@ class PairwiseKernelSVM(_BilinearLinks):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        C=1.0,
-        bias=1.0,
-        class_weight=None,
-        tol=1e-3,
-        max_iter=200,
-        threshold=0.0,
-        cv=5,
-        graph=None,
-        random_state=None,
-    ):
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        C: float = 1.0,
+        bias: float = 1.0,
+        class_weight: Literal["balanced"] | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        threshold: Literal["f1", "balanced"] | float = 0.0,
+        cv: Splitter = 5,
+        graph: Inputs | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.C = C
@@ -725,7 +739,9 @@ def _local_svms(K, A, C, balanced, tol, max_steps):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(K="l l", A="l l; bools")
-def local_svms(K, A, C=1.0, balanced=False, tol=1e-3):
+def local_svms(
+    K: Array, A: Array, C: float = 1.0, balanced: bool = False, tol: float = 1e-3
+) -> tuple[Array, Array]:
     """Train a support vector machine for each node, which tells its neighbours from
     the other nodes.
 
@@ -872,17 +888,17 @@ class LocalModelSVM(_BilinearLinks):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        C=1.0,
-        class_weight=None,
-        lam=0.1,
-        tol=1e-3,
-        threshold=0.0,
-        cv=5,
-        graph=None,
-        random_state=None,
-    ):
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        C: float = 1.0,
+        class_weight: Literal["balanced"] | None = None,
+        lam: float = 0.1,
+        tol: float = 1e-3,
+        threshold: Literal["f1", "balanced"] | float = 0.0,
+        cv: Splitter = 5,
+        graph: Inputs | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.C = C
@@ -918,7 +934,7 @@ class LocalModelSVM(_BilinearLinks):
 
 # %% ../../nbs/02_rkhs_6_networks.ipynb #34584440
 @validate_arrays(K="l l")
-def centred_eigh(K):
+def centred_eigh(K: Array) -> tuple[Array, Array]:
     """Eigenvalues that are not zero of a centred Gram matrix, and their eigenvectors.
 
     Parameters
@@ -1001,7 +1017,9 @@ class _DistanceLinks(_BilinearLinks):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(s="m", Q="l m", K_out="l l")
-def canonical_directions(s, Q, K_out, lam, lam2):
+def canonical_directions(
+    s: Array, Q: Array, K_out: Array, lam: float, lam2: float
+) -> tuple[Array, Array]:
     r"""Functions of the inputs that correlate with functions in another feature space.
 
     Parameters
@@ -1130,17 +1148,17 @@ class KernelCCALinks(_DistanceLinks):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        beta=1.0,
-        n_components=10,
-        lam=1.0,
-        lam2=0.1,
-        threshold="f1",
-        cv=5,
-        graph=None,
-        random_state=None,
-    ):
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        beta: float = 1.0,
+        n_components: int = 10,
+        lam: float = 1.0,
+        lam2: float = 0.1,
+        threshold: Literal["f1", "balanced"] | float = "f1",
+        cv: Splitter = 5,
+        graph: Inputs | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.beta = beta
@@ -1168,7 +1186,9 @@ class KernelCCALinks(_DistanceLinks):
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(s="m", Q="l m", A="l l; bools")
-def short_link_directions(s, Q, A, lam):
+def short_link_directions(
+    s: Array, Q: Array, A: Array, lam: float
+) -> tuple[Array, Array]:
     r"""Functions of the inputs that change little along the links of a network.
 
     Parameters
@@ -1282,15 +1302,15 @@ class MetricLinks(_DistanceLinks):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        n_components=10,
-        lam=1.0,
-        threshold="f1",
-        cv=5,
-        graph=None,
-        random_state=None,
-    ):
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        n_components: int = 10,
+        lam: float = 1.0,
+        threshold: Literal["f1", "balanced"] | float = "f1",
+        cv: Splitter = 5,
+        graph: Inputs | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.n_components = n_components

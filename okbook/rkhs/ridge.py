@@ -7,7 +7,9 @@ __all__ = ['block_gram', 'times_identity', 'RKHSFunction', 'check_penalty', 'rid
            'OutputKernelRidge']
 
 # %% ../../nbs/02_rkhs.ipynb #0a95f111
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.linalg as sla
@@ -16,6 +18,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
@@ -28,7 +31,9 @@ from okbook.core import (
 
 # %% ../../nbs/02_rkhs.ipynb #b7b03846
 @validate_arrays()
-def block_gram(kernel, A, B=None):
+def block_gram(
+    kernel: Callable[..., Any], A: ArrayLike, B: ArrayLike | None = None
+) -> Array:
     r"""Gram matrix of an operator-valued kernel, its blocks laid out as one matrix.
 
     Parameters
@@ -68,7 +73,9 @@ def block_gram(kernel, A, B=None):
            [2., 0., 4., 0.],
            [0., 2., 0., 4.]])
     """
-    B = A if B is None else B
+    A, B = (
+        Y.toarray() if hasattr(Y, "toarray") else Y for Y in (A, A if B is None else B)
+    )
     blocks = np.asarray(kernel(A, B), dtype=np.float64)
     n, m, d = len(A), len(B), blocks.shape[-1] if blocks.ndim else 0
     if blocks.shape != (n, m, d, d):
@@ -80,7 +87,9 @@ def block_gram(kernel, A, B=None):
     return blocks.transpose(0, 2, 1, 3).reshape(n * d, m * d)
 
 # %% ../../nbs/02_rkhs.ipynb #25fce61f
-def times_identity(kernel, n_outputs, params=None):
+def times_identity(
+    kernel: KernelLike, n_outputs: int, params: dict[str, Any] | None = None
+) -> Callable[..., Any]:
     r"""Make an operator-valued kernel of a scalar one, :math:`\mathcal K(x, x') = k(x,
     x')\, I`.
 
@@ -154,7 +163,9 @@ class RKHSFunction:
     25.0
     """
 
-    def __init__(self, kernel, points, coefficients):
+    def __init__(
+        self, kernel: Callable[..., Any], points: ArrayLike, coefficients: ArrayLike
+    ) -> None:
         self.kernel, self.points = kernel, np.asarray(points)
         self.coefficients = np.asarray(coefficients, dtype=np.float64)
         if self.coefficients.ndim != 2 or len(self.coefficients) != len(self.points):
@@ -164,7 +175,7 @@ class RKHSFunction:
                 f"got shape {self.coefficients.shape}."
             )
 
-    def __call__(self, X):
+    def __call__(self, X: ArrayLike) -> Array:
         """Value of the function at each row of ``X``: an array of shape (q, d)."""
         values = block_gram(self.kernel, X, self.points) @ self.coefficients.ravel()
         return values.reshape(len(X), -1)
@@ -180,7 +191,7 @@ class RKHSFunction:
         """Multiple of the function."""
         return RKHSFunction(self.kernel, self.points, self.coefficients * factor)
 
-    def inner(self, other):
+    def inner(self, other: "RKHSFunction") -> float:
         r"""Scalar product with another function of the space, :math:`\sum_i \langle
         h(x'_i), c'_i \rangle`.
 
@@ -201,10 +212,12 @@ class RKHSFunction:
         It is ``eq-rrsn-1``, once for each term of the sum. Derived in the chapter
         :ref:`ch-rkhs`.
         """
-        return np.vdot(self(other.points), other.coefficients)
+        return np.vdot(self(other.points), other.coefficients)  # type: ignore[return-value]
 
 # %% ../../nbs/02_rkhs.ipynb #9e1ed9cf
-def check_penalty(value, name, include_boundaries="neither"):
+def check_penalty(
+    value: float, name: str, include_boundaries: Literal["neither", "left"] = "neither"
+) -> None:
     """Check the weight of a penalty, a finite number.
 
     Parameters
@@ -239,7 +252,7 @@ def check_penalty(value, name, include_boundaries="neither"):
 
 
 @validate_arrays(K="n n")
-def ridge_factor(K, lam):
+def ridge_factor(K: Array, lam: float) -> tuple[Array, bool]:
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
     Parameters
@@ -287,7 +300,9 @@ def ridge_factor(K, lam):
 
 # %% ../../nbs/02_rkhs.ipynb #a9367be9
 @validate_arrays(Y="n d")
-def operator_ridge(kernel, X, Y, lam):
+def operator_ridge(
+    kernel: Callable[..., Any], X: ArrayLike, Y: ArrayLike, lam: float
+) -> RKHSFunction:
     r"""Ridge regression in the space of any operator-valued kernel.
 
     Minimises :math:`J(h) = \sum_i \|h(x_i) - y_i\|^2 + \lambda_1 \|h\|^2` over the
@@ -334,6 +349,7 @@ def operator_ridge(kernel, X, Y, lam):
     array([[3., 4.]])
     """
     Y = np.asarray(Y, dtype=np.float64)
+    X = X.toarray() if hasattr(X, "toarray") else X
     G = check_gram(
         block_gram(kernel, X), name="The Gram matrix of the operator-valued kernel"
     )
@@ -348,7 +364,7 @@ def operator_ridge(kernel, X, Y, lam):
 
 # %% ../../nbs/02_rkhs.ipynb #e916ae05
 @validate_arrays(K_cross="q n")
-def ridge_weights(factor, K_cross):
+def ridge_weights(factor: tuple[Array, bool], K_cross: Array) -> Array:
     r"""Weight the training outputs in the predictions of ridge regression.
 
     .. math:: w(x) = (K_x + \lambda_1 I)^{-1} k_x(x)
@@ -456,13 +472,14 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam=1e-3,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam: float = 1e-3,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam = lam
@@ -470,7 +487,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: Outputs) -> Self:
         """Fit the model.
 
         Parameters
@@ -499,7 +516,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.factor_ = ridge_factor(K, self._choose_ridge(K))
         return self
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``thm-rrsn-3``).
 
         Parameters

@@ -7,7 +7,9 @@ __all__ = ['DEFAULT_LAM_GRID', 'DEFAULT_LAM2_GRID', 'smoothed_cv_losses', 'searc
            'SmoothedRidgeMixin', 'SemiSupervisedOutputKernelRidge', 'SemiSupervisedOutputKernelRidgeCV']
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #e0e87b40
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.linalg as sla
@@ -15,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse, Splitter
 from okbook.core import (
     NEARLY,
     InputKernelMixin,
@@ -48,7 +51,14 @@ from okbook.rkhs.semi_supervised import (
     lam_grid="g",
     lam2_grid="h",
 )
-def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
+def smoothed_cv_losses(
+    spectrum: SmoothedSpectrum,
+    labelled: ArrayLike,
+    K: Array,
+    lam_grid: Sequence[float],
+    lam2_grid: Sequence[float],
+    splits: Sequence[tuple[Any, Any]],
+) -> Array:
     r"""Cross-validate a whole grid of penalties with one eigendecomposition.
 
     Parameters
@@ -118,7 +128,15 @@ def smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits):
     lam_grid="g",
     lam2_grid="h",
 )
-def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
+def search_penalties(
+    R: Array,
+    smoothers: Iterable[Any],
+    labelled: ArrayLike,
+    K: Array,
+    lam_grid: Sequence[float],
+    lam2_grid: Sequence[float],
+    splits: Sequence[tuple[Any, Any]],
+) -> tuple[Array, tuple[int, ...] | None, SmoothedSpectrum]:
     """Cross-validate several smoothers, each with a grid of penalties.
 
     Parameters
@@ -183,7 +201,7 @@ def search_penalties(R, smoothers, labelled, K, lam_grid, lam2_grid, splits):
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #79a62a3e
 @validate_arrays(R_landmarks="q2 q2", K_cross="q q2")
-def extend_factor(R_landmarks, K_cross):
+def extend_factor(R_landmarks: Array, K_cross: Array) -> Array:
     r"""Compute the rows that new nodes have in the factor of the Gram matrix.
 
     Parameters
@@ -218,7 +236,7 @@ def extend_factor(R_landmarks, K_cross):
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #8c3f5b1d
 @validate_arrays(rows="q q3", R_others="q2 q3", K_others="q q2")
-def kernel_remainder(rows, R_others, K_others):
+def kernel_remainder(rows: Array, R_others: Array, K_others: Array) -> Array:
     r"""Compute what the factor of a Gram matrix leaves of the kernel values of new
     nodes.
 
@@ -275,7 +293,7 @@ class SmoothedRidgeMixin:
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Array:
         """Weight the labelled outputs in the prediction for each query
         (``eq-semi-unseen``).
 
@@ -361,6 +379,9 @@ class SmoothedRidgeMixin:
         return self
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #c0da7ba0
+_LIGHT = 0.01  # what the default smoothness penalty weighs against the labels
+
+
 class SemiSupervisedOutputKernelRidge(
     SmoothedRidgeMixin, InputKernelMixin, OutputKernelMixin, BaseEstimator
 ):
@@ -385,9 +406,12 @@ class SemiSupervisedOutputKernelRidge(
         Parameters of the input kernel.
     lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
-    lam2 : float, default=1e-3
+    lam2 : float, optional
         Smoothness penalty. With zero, the nodes without a label do not count: ridge
-        regression on the others.
+        regression on the others. It multiplies a sum over all pairs of nodes, whose
+        number and weights depend on the graph; by default it is a hundredth of l over
+        the sum of the weights (over n, for the diffusion smoothers), so that the
+        penalty stays light on every graph.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
         What stands in the place of the Laplacian of the graph: see
         :func:`graph_smoothers`.
@@ -415,6 +439,8 @@ class SemiSupervisedOutputKernelRidge(
     ----------
     labelled_ : ndarray of shape (l,)
         The labelled nodes, in the order of their outputs.
+    lam2_ : float
+        The smoothness penalty.
     transduction_weights_ : ndarray of shape (n, l)
         The weights of the labelled outputs at all nodes of ``fit``.
     landmarks_ : ndarray of shape (m,)
@@ -470,25 +496,26 @@ class SemiSupervisedOutputKernelRidge(
         **OutputKernelMixin._parameter_constraints,
         **SmoothedRidgeMixin._parameter_constraints,
         "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
-        "lam2": [Interval(Real, 0, 1e100, closed="both")],
+        "lam2": [Interval(Real, 0, 1e100, closed="both"), None],
         "beta2": [Interval(Real, 0, 1e100, closed="both")],
     }
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam=1e-3,
-        lam2=1e-3,
-        smoother="laplacian",
-        beta2=1.0,
-        graph="kernel",
-        n_neighbors=10,
-        n_landmarks=None,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam: float = 1e-3,
+        lam2: float | None = None,
+        smoother: Literal["laplacian", "diffusion", "diffusion-graph"] = "laplacian",
+        beta2: float = 1.0,
+        graph: Literal["kernel", "knn"] | ArrayLike | Sparse = "kernel",
+        n_neighbors: int = 10,
+        n_landmarks: int | None = None,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam = lam
@@ -502,7 +529,7 @@ class SemiSupervisedOutputKernelRidge(
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y, labelled=None):
+    def fit(self, X: ArrayLike, y: Outputs, labelled: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -532,10 +559,19 @@ class SemiSupervisedOutputKernelRidge(
         X = validate_data(self, X, dtype=np.float64)
         self._take_outputs(y, labelled, len(X))
         R, W = self._take_inputs(X)
+        self.lam2_ = self._light_penalty(W) if self.lam2 is None else float(self.lam2)
         (M,) = graph_smoothers(W, self.smoother, [self.beta2])
-        return self._set_weights(SmoothedSpectrum(R, M), self.lam, self.lam2)
+        return self._set_weights(SmoothedSpectrum(R, M), self.lam, self.lam2_)
 
-    def spectra(self, X, betas):
+    def _light_penalty(self, W):
+        """The penalty with which all pairs of nodes together weigh a hundredth of the
+        labelled nodes."""
+        if self.smoother != "laplacian":  # its eigenvalues are at most one
+            return _LIGHT * len(self.labelled_) / W.shape[0]
+        total = float(W.sum() - W.diagonal().sum())
+        return _LIGHT * len(self.labelled_) / total if total > 0 else 0.0
+
+    def spectra(self, X: ArrayLike, betas: Sequence[float]) -> Iterator[Any]:
         """Make the eigendecompositions for several values of ``beta2``.
 
         The estimator keeps the inputs, so that it, or a shallow copy, can be fitted
@@ -559,7 +595,9 @@ class SemiSupervisedOutputKernelRidge(
         for M in graph_smoothers(W, self.smoother, betas):
             yield SmoothedSpectrum(R, M)
 
-    def fit_spectrum(self, spectrum, y, labelled=None):
+    def fit_spectrum(
+        self, spectrum: SmoothedSpectrum, y: Outputs, labelled: ArrayLike | None = None
+    ) -> "SemiSupervisedOutputKernelRidge":
         """Fit the model from an eigendecomposition of the same nodes.
 
         Parameters
@@ -578,7 +616,10 @@ class SemiSupervisedOutputKernelRidge(
             The fitted model.
         """
         self._validate_params()
+        if self.lam2 is None:
+            raise ValueError("fit_spectrum does not see the graph, and needs lam2.")
         self._take_outputs(y, labelled, len(spectrum.features))
+        self.lam2_ = float(self.lam2)
         return self._set_weights(spectrum, self.lam, self.lam2)
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #932ffaf8
@@ -699,20 +740,21 @@ class SemiSupervisedOutputKernelRidgeCV(
 
     def __init__(
         self,
-        input_kernel="rbf",
-        input_kernel_params=None,
-        lam_grid=None,
-        lam2_grid=None,
-        smoother="laplacian",
-        beta2_grid=None,
-        cv=5,
-        graph="kernel",
-        n_neighbors=10,
-        n_landmarks=None,
-        output_kernel="linear",
-        output_kernel_params=None,
-        candidates="train",
-    ):
+        *,
+        input_kernel: KernelLike = "rbf",
+        input_kernel_params: dict[str, Any] | None = None,
+        lam_grid: Sequence[float] | None = None,
+        lam2_grid: Sequence[float] | None = None,
+        smoother: Literal["laplacian", "diffusion", "diffusion-graph"] = "laplacian",
+        beta2_grid: Sequence[float] | None = None,
+        cv: Splitter = 5,
+        graph: Literal["kernel", "knn"] | ArrayLike | Sparse = "kernel",
+        n_neighbors: int = 10,
+        n_landmarks: int | None = None,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        candidates: Literal["support", "train"] | Outputs = "train",
+    ) -> None:
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
@@ -727,7 +769,7 @@ class SemiSupervisedOutputKernelRidgeCV(
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X, y, labelled=None):
+    def fit(self, X: ArrayLike, y: Outputs, labelled: ArrayLike | None = None) -> Self:
         """Choose the penalties, and fit with them.
 
         Parameters

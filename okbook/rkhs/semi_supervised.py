@@ -8,8 +8,10 @@ __all__ = ['check_edge_weights', 'check_graph', 'knn_graph', 'kernel_graph', 'ch
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #66ddba9e
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as sla
@@ -19,6 +21,7 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._types import Array, ArrayLike, Inputs, Sparse
 from okbook.core import (
     check_array,
     check_grid,
@@ -29,7 +32,7 @@ from .ridge import check_penalty, ridge_factor
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #d67eb8c8
 @validate_arrays(W="n n; sparse")
-def check_edge_weights(W):
+def check_edge_weights(W: Array | Sparse) -> None:
     """Refuse weights of edges that are negative beyond rounding, or lead from a node
     to itself.
 
@@ -67,7 +70,7 @@ def check_edge_weights(W):
         )
 
 
-def check_graph(graph, n_nodes=None):
+def check_graph(graph: Inputs, n_nodes: int | None = None) -> Array | Sparse:
     """Check the weights of an undirected graph.
 
     Parameters
@@ -139,7 +142,7 @@ def check_graph(graph, n_nodes=None):
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #5ec0c724
 @validate_arrays(X="n p")
-def knn_graph(X, n_neighbors=10, metric="euclidean"):
+def knn_graph(X: ArrayLike, n_neighbors: int = 10, metric: str = "euclidean") -> Sparse:
     """Graph that joins two nodes if either is among the nearest neighbours of the
     other.
 
@@ -183,7 +186,7 @@ def knn_graph(X, n_neighbors=10, metric="euclidean"):
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #0f45199d
 @validate_arrays(K="n n")
-def kernel_graph(K):
+def kernel_graph(K: Array) -> Array:
     """Graph whose weights are the values of a kernel.
 
     Parameters
@@ -226,7 +229,7 @@ def kernel_graph(K):
     return np.maximum(W, 0.0)
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #47add816
-def check_labelled(labelled, n_nodes):
+def check_labelled(labelled: ArrayLike | None, n_nodes: int) -> Array:
     """Check which nodes are labelled, given by their indices or by a mask.
 
     Parameters
@@ -298,7 +301,7 @@ def check_labelled(labelled, n_nodes):
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #449eefcb
 @validate_arrays(K="n n")
-def kernel_factor(K):
+def kernel_factor(K: Array) -> tuple[Array, Array]:
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
     Parameters
@@ -394,7 +397,7 @@ class SmoothedSpectrum:
     [0.98 0.98 0.97]
     """
 
-    def __init__(self, R, M):
+    def __init__(self, R: ArrayLike, M: Any) -> None:
         R = check_array(R, dtype=np.float64, ensure_min_features=0, input_name="R")
         if not callable(M):
             M = check_array(M, accept_sparse=True, input_name="The smoother M")
@@ -422,7 +425,7 @@ class SmoothedSpectrum:
         vectors = np.random.default_rng(0).standard_normal((n_nodes, 4))
         return np.linalg.norm(self.smooth(vectors)) / 2.0
 
-    def scales(self, lam, lam2):
+    def scales(self, lam: float, lam2: float) -> Array:
         r"""Scale the features: :math:`(\lambda_1 + 2\lambda_2\theta_a)^{-1/2}`.
 
         Parameters
@@ -442,7 +445,9 @@ class SmoothedSpectrum:
         check_penalty(lam2, "lam2", include_boundaries="left")
         return 1.0 / np.sqrt(lam + 2.0 * lam2 * self.theta)
 
-    def deformed_features(self, lam, lam2, nodes=None):
+    def deformed_features(
+        self, lam: float, lam2: float, nodes: ArrayLike | None = None
+    ) -> Array:
         """Compute features whose scalar products are the deformed kernel.
 
         Parameters
@@ -462,7 +467,13 @@ class SmoothedSpectrum:
         F = self.features if nodes is None else self.features[nodes]
         return F * self.scales(lam, lam2)
 
-    def gram(self, lam, lam2, rows=None, cols=None):
+    def gram(
+        self,
+        lam: float,
+        lam2: float,
+        rows: ArrayLike | None = None,
+        cols: ArrayLike | None = None,
+    ) -> Array:
         """Compute a block of the deformed kernel ``eq-semi-spectral``.
 
         Parameters
@@ -484,7 +495,7 @@ class SmoothedSpectrum:
         A = self.deformed_features(lam, lam2, rows)
         return A @ self.deformed_features(lam, lam2, cols).T
 
-    def coefficients(self, labelled, lam, lam2):
+    def coefficients(self, labelled: ArrayLike, lam: float, lam2: float) -> Array:
         """Weight the labelled outputs in the prediction of each feature.
 
         Parameters
@@ -507,7 +518,13 @@ class SmoothedSpectrum:
         return self.scales(lam, lam2)[:, None] * solution.T
 
     @validate_arrays(labelled="l; integers", queries="q; integers")
-    def weights(self, labelled, lam, lam2, queries=None):
+    def weights(
+        self,
+        labelled: ArrayLike,
+        lam: float,
+        lam2: float,
+        queries: ArrayLike | None = None,
+    ) -> Array:
         """Weight the labelled outputs in the prediction at nodes (``eq-semi-weights``).
 
         Parameters
@@ -529,7 +546,7 @@ class SmoothedSpectrum:
         F = self.features if queries is None else self.features[queries]
         return F @ self.coefficients(labelled, lam, lam2)
 
-    def dual(self, labelled, lam, lam2):
+    def dual(self, labelled: ArrayLike, lam: float, lam2: float) -> Array:
         """Weight the labelled outputs in the coefficients of the solution
         (``eq-semi-dual``).
 
@@ -553,7 +570,13 @@ class SmoothedSpectrum:
         dual[labelled] += sla.cho_solve(ridge_factor(A @ A.T, 1.0), np.eye(len(A)))
         return dual / lam
 
-    def holdout_weights(self, labelled, lam, lam2, splits):
+    def holdout_weights(
+        self,
+        labelled: ArrayLike,
+        lam: float,
+        lam2: float,
+        splits: Iterable[tuple[Any, Any]],
+    ) -> Iterator[Any]:
         """Weight the labelled outputs where some are held out, for many splits at the
         cost of one fit.
 
@@ -605,7 +628,11 @@ _LAPLACIAN_FUNCTIONS = {
     },
     prefer_skip_nested_validation=True,
 )
-def graph_smoothers(graph, smoother="laplacian", betas=(1.0,)):
+def graph_smoothers(
+    graph: Inputs,
+    smoother: Literal["laplacian", "diffusion", "diffusion-graph"] = "laplacian",
+    betas: Sequence[float] = (1.0,),
+) -> Iterator[Any]:
     r"""Matrices M of the smoothness penalty :math:`2\lambda_2 \operatorname{tr}(h^\top
     M h)`, for several betas.
 

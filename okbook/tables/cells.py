@@ -22,14 +22,16 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
+
+from .._types import PathLike
 
 # %% ../../nbs/91_tables.ipynb #c000ac52
 class Key(NamedTuple):
@@ -157,7 +159,7 @@ class Table:
             )
         self.check_keys(self.slice)
 
-    def keys(self):
+    def keys(self) -> list[tuple[Any, ...]]:
         """List the keys of all cells.
 
         Returns
@@ -174,7 +176,7 @@ class Table:
             for repeat in range(self.repeats)
         ]
 
-    def seed_of(self, key):
+    def seed_of(self, key: tuple[Any, ...]) -> int:
         """Derive the seed of a cell from its key.
 
         Parameters
@@ -190,7 +192,7 @@ class Table:
         text = json.dumps([self.seed, self.id, *key])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
-    def arguments(self, key):
+    def arguments(self, key: tuple[Any, ...]) -> dict[str, Any]:
         """What the function of the table is given for a cell.
 
         Parameters
@@ -211,7 +213,7 @@ class Table:
         wanted = inspect.signature(self.compute).parameters
         return {name: given[name] for name in wanted if name in given}
 
-    def limits_of(self, column):
+    def limits_of(self, column: str) -> tuple[float, float]:
         """Look up between which values those of a column must lie.
 
         Parameters
@@ -229,7 +231,7 @@ class Table:
                 return limits
         return -math.inf, math.inf
 
-    def check_keys(self, keys):
+    def check_keys(self, keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Check that keys are those of cells of the table.
 
         Parameters
@@ -261,7 +263,9 @@ class CellError(TableError):
     """A cell could not be computed."""
 
 
-def compute_cell(table, key):
+def compute_cell(
+    table: Table, key: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], float, float]:
     """Compute one cell, with one thread in the linear algebra.
 
     Parameters
@@ -402,7 +406,7 @@ def _pack(record):
     )
 
 
-def write_record(folder, record):
+def write_record(folder: PathLike, record: dict[str, Any]) -> None:
     """Write the record of a table, with its own digest.
 
     Parameters
@@ -502,7 +506,7 @@ def _read_record(folder, unstamped=False):
     return record
 
 
-def read_run(folder):
+def read_run(folder: PathLike) -> dict[str, Any]:
     """Read the provenance of a table.
 
     Parameters
@@ -635,7 +639,7 @@ def _read_cells(folder, unstamped=False):
     return record, _parse(path, lines)
 
 
-def read_cells(folder):
+def read_cells(folder: PathLike) -> dict[tuple[Any, ...], tuple[Any, float]]:
     """Read the stored cells of a table.
 
     Parameters
@@ -664,7 +668,7 @@ def read_cells(folder):
     return _read_cells(folder)[1]
 
 # %% ../../nbs/91_tables.ipynb #d9030c1c
-def read_paper(folder):
+def read_paper(folder: PathLike) -> dict[tuple[str, str], tuple[Any, Any]]:
     """Read what the source prints.
 
     Parameters
@@ -742,7 +746,7 @@ class TableBusy(TableError):
 
 
 @contextlib.contextmanager
-def lock_folder(folder):
+def lock_folder(folder: PathLike) -> Iterator[Any]:
     """Hold the folder of a table for one run.
 
     Parameters
@@ -786,7 +790,7 @@ def lock_folder(folder):
         yield
 
 # %% ../../nbs/91_tables.ipynb #c5ab0001
-def run_environment():
+def run_environment() -> dict[str, Any]:
     """Describe the versions and the machine of a run.
 
     Returns
@@ -817,7 +821,7 @@ def run_environment():
 
 # %% ../../nbs/91_tables.ipynb #f1013c6d
 @contextlib.contextmanager
-def recording(folder, table, entry):
+def recording(folder: PathLike, table: Table, entry: dict[str, Any]) -> Iterator[Any]:
     """Open the files of a table for a run that adds cells.
 
     Parameters
@@ -887,7 +891,9 @@ def recording(folder, table, entry):
             commit()
 
 
-def sort_cells(folder, table, drop=frozenset()):
+def sort_cells(
+    folder: PathLike, table: Table, drop: Collection[Key] = frozenset()
+) -> None:
     """Put the stored cells into the order of the table, and close the record.
 
     Parameters
@@ -929,7 +935,9 @@ def sort_cells(folder, table, drop=frozenset()):
     write_record(folder, record | {"open": bool(drop), "ours": str(_digest(kept))})
 
 
-def drop_cells(folder, table, keys=None):
+def drop_cells(
+    folder: PathLike, table: Table, keys: Iterable[tuple[Any, ...]] | None = None
+) -> None:
     """Drop stored cells, and leave the record open.
 
     Parameters
@@ -958,7 +966,9 @@ def drop_cells(folder, table, keys=None):
         sort_cells(folder, table, drop=set(keys))
 
 # %% ../../nbs/91_tables.ipynb #0532ff5a
-def read_table(table, folder, unstamped=False, printed=True):
+def read_table(
+    table: Table, folder: PathLike, unstamped: bool = False, printed: bool = True
+) -> tuple[dict[str, Any] | None, dict[tuple[Any, ...], tuple[Any, float]]]:
     """Read what is stored of a table, and check that it belongs to the table.
 
     Parameters
@@ -1010,7 +1020,9 @@ def read_table(table, folder, unstamped=False, printed=True):
     return record, cells
 
 # %% ../../nbs/91_tables.ipynb #c5ab0002
-def add_digests(record, folder, table, paper=False):
+def add_digests(
+    record: dict[str, Any], folder: PathLike, table: Table, paper: bool = False
+) -> dict[str, Any]:
     """Renew what a record says of the files beside it.
 
     Parameters
@@ -1051,7 +1063,7 @@ def add_digests(record, folder, table, paper=False):
     return record | printed
 
 # %% ../../nbs/91_tables.ipynb #e368c3a9
-def table_folder(table_id, write=False):
+def table_folder(table_id: str, write: bool = False) -> Path:
     """Find the folder of a table.
 
     Parameters

@@ -17,10 +17,10 @@ import linecache
 import sys
 import types
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .cells import Table, TableError
 
@@ -509,7 +509,7 @@ def _fingerprint(program, value):
     return hashlib.sha256("\n".join(walk.tokens).encode()).hexdigest()[:16]
 
 
-def code_fingerprint(function):
+def code_fingerprint(function: Callable[..., Any] | Table) -> str:
     """Hash the code that computes a cell.
 
     Parameters

@@ -14,17 +14,19 @@ import math
 import re
 import tomllib
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._types import ArrayLike, PathLike
 from .cells import TableError, read_cells, read_paper, table_folder
 from .runs import covered_share, find, mark_distance
 
 # %% ../../nbs/94_ledger.ipynb #1ed9000a
-def distance_unit(sd, values, n_printed):
+def distance_unit(sd: float, values: ArrayLike, n_printed: int) -> float:
     """The deviation in which the distance to a printed value is measured.
 
     Parameters
@@ -63,7 +65,9 @@ def distance_unit(sd, values, n_printed):
     return float(values.std(ddof=1) * math.sqrt(1 / len(values) + 1 / n_printed))
 
 
-def distance_to_printed(printed, sd, values, n_printed):
+def distance_to_printed(
+    printed: float, sd: float, values: ArrayLike, n_printed: int
+) -> float:
     """Distance of our mean to a printed value, in deviations.
 
     Parameters
@@ -337,7 +341,9 @@ def _data_of(path, cells, found):
     return said
 
 
-def read_ledger_notes(folder, cells):
+def read_ledger_notes(
+    folder: PathLike, cells: Iterable[tuple[str, str]]
+) -> LedgerNotes:
     """Read what is said of a printed table: whose data, and what explains its cells.
 
     Parameters
@@ -464,7 +470,7 @@ class LedgerCell:
     explanations: tuple = ()
 
     @property
-    def where(self):
+    def where(self) -> tuple[str, str]:
         """Row and column."""
         return self.row, self.column
 
@@ -556,7 +562,7 @@ def _settle(cell, reached, explained):
     return replace(cell, outcome=outcome, readings=readings, explanations=known)
 
 
-def read_ledger(folder=None):
+def read_ledger(folder: PathLike | None = None) -> list[LedgerCell]:
     """Set every printed cell beside ours, from the stored tables.
 
     Parameters
@@ -642,7 +648,7 @@ class LedgerTotals(NamedTuple):
     unexplained: int
 
 
-def count_outcomes(cells):
+def count_outcomes(cells: Sequence[LedgerCell]) -> LedgerTotals:
     """Count the cells of a ledger by what became of them.
 
     Parameters
@@ -672,7 +678,7 @@ def count_outcomes(cells):
     )
 
 
-def select_cells(cells, name="all"):
+def select_cells(cells: Sequence[LedgerCell], name: str = "all") -> list[LedgerCell]:
     """Select the cells of a part of the ledger.
 
     Parameters
@@ -707,7 +713,7 @@ def select_cells(cells, name="all"):
     return chosen
 
 
-def ledger_line(name="all", cells=None):
+def ledger_line(name: str = "all", cells: Sequence[LedgerCell] | None = None) -> str:
     """Sum up a part of the ledger in a line.
 
     Parameters
@@ -759,7 +765,9 @@ def _plain(text, label):
     return f"{text} ({label})"
 
 
-def totals_table(cells, link=_plain):
+def totals_table(
+    cells: Sequence[LedgerCell], link: Callable[..., Any] = _plain
+) -> tuple[list[str], list[list[Any]]]:
     """Set the totals by table.
 
     Parameters
@@ -829,7 +837,9 @@ def _outcome(cell, link):
     return "; ".join(told)
 
 
-def ledger_sentences(cells, link=_plain):
+def ledger_sentences(
+    cells: Sequence[LedgerCell], link: Callable[..., Any] = _plain
+) -> list[str]:
     """List what the readings and the experiments that a part of the ledger names say.
 
     Parameters
@@ -862,7 +872,9 @@ def ledger_sentences(cells, link=_plain):
     return list(dict.fromkeys(told))
 
 
-def cells_table(cells, link=_plain):
+def cells_table(
+    cells: Sequence[LedgerCell], link: Callable[..., Any] = _plain
+) -> tuple[list[str], list[list[str]]]:
     """Set every cell beside ours, a line a cell.
 
     Parameters

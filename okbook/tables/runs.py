@@ -13,8 +13,10 @@ import math
 import pkgutil
 import random
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -22,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import datasets
 from .._extras import tqdm
+from .._types import PathLike
 from okbook.tables.cells import (
     TableError,
     add_digests,
@@ -38,6 +41,9 @@ from okbook.tables.cells import (
     write_record,
 )
 from .code import code_fingerprint
+
+if TYPE_CHECKING:  # for signatures
+    from okbook.tables.cells import Table
 
 # %% ../../nbs/91_tables_2_runs.ipynb #f4844bd7
 def _identity(table):
@@ -167,16 +173,16 @@ def _results(parallel, table, keys, progress, n_before=0):
 
 
 def run(
-    table,
-    folder=None,
-    n_jobs=1,
-    backend=None,
-    scheduler=None,
-    progress=True,
-    keys=None,
-    fresh=False,
-    force=False,
-):
+    table: "Table",
+    folder: PathLike | None = None,
+    n_jobs: int = 1,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    progress: bool = True,
+    keys: Iterable[tuple[Any, ...]] | None = None,
+    fresh: bool = False,
+    force: bool = False,
+) -> dict[tuple[Any, ...], tuple[Any, float]]:
     """Compute the missing cells of a table.
 
     Each finished cell is on the disk before the next one is taken, so that a run may be
@@ -258,7 +264,7 @@ def run(
 COVERED = 0.95  # an interval that covers this share of what is possible tells nothing
 
 
-def covered_share(printed, sd, low, high):
+def covered_share(printed: float, sd: float, low: float, high: float) -> float:
     """Share of the possible values that lie within two deviations of a printed one.
 
     Parameters
@@ -285,7 +291,12 @@ def covered_share(printed, sd, low, high):
     return max(inside, 0.0) / (high - low)
 
 
-def mark_distance(printed, sd, ours, limits=(-math.inf, math.inf)):
+def mark_distance(
+    printed: float,
+    sd: float,
+    ours: float,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> str:
     """Describe in words how far a value is from a printed one.
 
     Parameters
@@ -354,7 +365,7 @@ def _compared(table, folder):
         yield row, column, printed, sd, ours, our_sd, ours - printed, mark
 
 
-def compare(table, folder=None):
+def compare(table: "Table", folder: PathLike | None = None) -> Any:
     """Set the printed values beside ours.
 
     Parameters
@@ -389,7 +400,7 @@ def compare(table, folder=None):
     return pd.DataFrame(_compared(table, folder), columns=_COMPARED)
 
 # %% ../../nbs/91_tables_2_runs.ipynb #0d3a558e
-def to_markdown(comparison, digits=4):
+def to_markdown(comparison: Any, digits: int = 4) -> str:
     """Render a comparison as a Markdown table.
 
     Parameters
@@ -455,7 +466,7 @@ def _markdown(compared, digits):
     return "\n".join(lines)
 
 # %% ../../nbs/91_tables_2_runs.ipynb #7c5743e2
-def show(table, folder=None):
+def show(table: "Table", folder: PathLike | None = None) -> str:
     """Render the stored table beside the printed one, with its provenance.
 
     Parameters
@@ -555,7 +566,9 @@ def _compute_again(table, folder, stored, keys, n_jobs=1, progress=False):
     return pairs
 
 
-def check_slice(table, folder=None):
+def check_slice(
+    table: "Table", folder: PathLike | None = None
+) -> dict[tuple[Any, ...], tuple[Any, Any]]:
     """Compute the slice of a table again, and compare it with what is stored.
 
     Parameters
@@ -601,7 +614,7 @@ class TableStale(TableError):
     """The code behind a table has changed since its cells were computed."""
 
 
-def check_code(table, folder=None):
+def check_code(table: "Table", folder: PathLike | None = None) -> str:
     """Compare the code that computed the stored cells with the code as it is now.
 
     Parameters
@@ -647,8 +660,15 @@ def check_code(table, folder=None):
 
 # %% ../../nbs/91_tables_2_runs.ipynb #dbbb032e
 def stamp(
-    table, folder=None, sample=0, keys=(), seed=0, n_jobs=1, paper=False, progress=True
-):
+    table: "Table",
+    folder: PathLike | None = None,
+    sample: int = 0,
+    keys: Iterable[tuple[Any, ...]] = (),
+    seed: int = 0,
+    n_jobs: int = 1,
+    paper: bool = False,
+    progress: bool = True,
+) -> dict[tuple[Any, ...], tuple[Any, Any]]:
     """Record that the stored cells are those of the code as it is now, after computing
     some of them again.
 
@@ -738,7 +758,7 @@ class TableUnknown(TableError):
     """No lab has a table of this id."""
 
 
-def find_tables():
+def find_tables() -> "dict[str, Table]":
     """Find the tables of all labs.
 
     Returns
@@ -766,7 +786,7 @@ def find_tables():
     return found
 
 # %% ../../nbs/91_tables_2_runs.ipynb #5da64a2e
-def find(table_id):
+def find(table_id: str) -> "Table":
     """Find a table by its id.
 
     Parameters

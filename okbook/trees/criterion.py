@@ -8,11 +8,14 @@ __all__ = ['split_score']
 # %% ../../nbs/01_trees.ipynb #d0df36a3
 import numpy as np
 
+from .._types import ArrayLike
 from ..core import check_gram, feature_space_variance, validate_arrays
 
 # %% ../../nbs/01_trees.ipynb #2b6ed41b
 @validate_arrays(K="n n", left="n; bools", sample_weight="n")
-def split_score(K, left, sample_weight=None):
+def split_score(
+    K: ArrayLike, left: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Variance that a split removes: eq-ok3-3, with the variance of eq-ok3-11.
 
     The split search does not call it. It is the slow and obvious form that the fast one

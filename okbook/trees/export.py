@@ -6,9 +6,13 @@
 __all__ = ['node_prototypes', 'export_text', 'plot_tree']
 
 # %% ../../nbs/01_trees_4_export.ipynb #b4000005
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import ArrayLike
 from okbook.core import (
     DiracKernel,
     LinearKernel,
@@ -20,7 +24,7 @@ from .tree import OutputKernelTree, node_depths, node_weights
 
 # %% ../../nbs/01_trees_4_export.ipynb #715b8221
 @validate_arrays(nodes="q; integers")
-def node_prototypes(model, nodes):
+def node_prototypes(model: OutputKernelTree, nodes: ArrayLike) -> list[Any]:
     """Output that stands for each node of a list: the mean, the class, or the training
     output nearest to the mean.
 
@@ -92,7 +96,13 @@ def _short_text(output, decimals, width=40):
     return text if len(text) <= width else text[: width - 3] + "..."
 
 # %% ../../nbs/01_trees_4_export.ipynb #cc7f2a67
-def export_text(tree, *, feature_names=None, max_depth=None, decimals=2):
+def export_text(
+    tree: OutputKernelTree,
+    *,
+    feature_names: Sequence[str] | None = None,
+    max_depth: int | None = None,
+    decimals: int = 2,
+) -> str:
     """The rules of a tree as text.
 
     Parameters
@@ -204,15 +214,15 @@ def _draw_links(ax, place, links):
 
 
 def plot_tree(
-    tree,
+    tree: OutputKernelTree,
     *,
-    feature_names=None,
-    max_depth=None,
-    output_shape=None,
-    draw=None,
-    decimals=2,
-    ax=None,
-):
+    feature_names: Sequence[str] | None = None,
+    max_depth: int | None = None,
+    output_shape: tuple[int, ...] | None = None,
+    draw: Callable[..., Any] | None = None,
+    decimals: int = 2,
+    ax: Any = None,
+) -> Any:
     """Draw a tree; leaves show their prototype output.
 
     Parameters

@@ -9,6 +9,7 @@ __all__ = ['mean_weights', 'bootstrap_counts', 'out_of_bag_weights', 'OutputKern
 # %% ../../nbs/01_trees_5_ensembles.ipynb #b5000005
 import warnings
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._extras import tqdm
+from .._types import Array, ArrayLike, KernelLike, Outputs, Seed, Sparse
 from ..core import OutputKernelMixin, validate_arrays
 from .pruning import prune_tree
 from okbook.trees.tree import (
@@ -34,6 +36,9 @@ from okbook.trees.tree import (
     tree_leaves,
 )
 
+if TYPE_CHECKING:  # for signatures
+    from okbook.trees.tree import Tree
+
 # %% ../../nbs/01_trees_5_ensembles.ipynb #ff5f23f6
 @njit(cache=True, nogil=True)
 def _append_rows(indptr, part_indices, part_data, place, indices, data, scale):
@@ -47,7 +52,7 @@ def _append_rows(indptr, part_indices, part_data, place, indices, data, scale):
 
 
 @validate_arrays(parts="q n; sparse, each")
-def mean_weights(parts):
+def mean_weights(parts: list[Sparse]) -> Sparse:
     """Mean of the weights of several trees (eq-ok3-17).
 
     Parameters
@@ -93,7 +98,9 @@ def _count_draws(draw, n_samples, sample_weight):
 
 
 @validate_arrays(sample_weight="n")
-def bootstrap_counts(seed, n_samples, sample_weight=None):
+def bootstrap_counts(
+    seed: int, n_samples: int, sample_weight: Array | None = None
+) -> Array:
     """How often each example is drawn in a bootstrap sample.
 
     Parameters
@@ -148,8 +155,28 @@ def _as_estimator(tree, params, shared):
     return member
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #31384531
+def _warn_of_equal_trees(X, n_estimators):
+    """Warn if random thresholds make no difference: each column has two values, and
+    every tree looks at all columns and all examples."""
+    ends = X.min(axis=0), X.max(axis=0)
+    if (
+        n_estimators > 1
+        and (ends[0] < ends[1]).any()
+        and all(
+            ((part == ends[0]) | (part == ends[1])).all()
+            for part in np.array_split(X, 8)
+        )
+    ):
+        warnings.warn(
+            "All trees are the same up to ties: each feature has only two values, so "
+            "random thresholds make no difference. Set max_features, for example to "
+            '"sqrt" or 0.3, or bootstrap=True.',
+            stacklevel=3,
+        )
+
+
 @validate_arrays(X="n p")
-def out_of_bag_weights(trees, X):
+def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
     """Mean weights over the trees that have not seen an example.
 
     Parameters
@@ -198,7 +225,9 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -222,6 +251,12 @@ class _Forest(OutputKernelMixin, BaseEstimator):
             For NaN in ``X``, fewer than two examples, lengths that differ, outputs that
             the kernel is not defined on, a Gram matrix that is not one, or parameters
             out of range.
+
+        Warns
+        -----
+        UserWarning
+            If the trees of the ensemble are all the same, as on one-hot inputs when
+            each of them looks at all features and all examples.
         """
         self._validate_params()
         if self.oob_score and not self.bootstrap:
@@ -230,6 +265,8 @@ class _Forest(OutputKernelMixin, BaseEstimator):
                 "seen every example."
             )
         X, grower, sample_weight = prepare_growth(self, X, y, sample_weight)
+        if not self.bootstrap and self.max_features_ == X.shape[1] > 1:
+            _warn_of_equal_trees(X, self.n_estimators)
         seeds = _tree_seeds(check_random_state(self.random_state), self.n_estimators)
         how = self.bootstrap, sample_weight, self.ccp_alpha
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
@@ -248,6 +285,12 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         if self.oob_score:
             self._score_out_of_bag(X)
         return self
+
+    def __sklearn_tags__(self):
+        "Sparse inputs are made dense."
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def __sklearn_is_fitted__(self):
         "A fit that stopped at bad input leaves no trees, so the model is not fitted."
@@ -271,7 +314,7 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         self.oob_loss_ = float(losses.mean())
         self.oob_score_ = self._score(W, y, by_index=by_index, losses=losses)
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Sparse:
         r"""Weights of the training outputs in the prediction, :math:`k_\mathcal{T}(x_i,
         x)`: the mean over trees.
 
@@ -293,7 +336,7 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         trees = [member.tree_ for member in self.estimators_]
         return mean_weights([node_weights(t, tree_leaves(t, X)) for t in trees])
 
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> Array:
         """Leaf that each query reaches in each tree.
 
         Parameters
@@ -310,7 +353,7 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         leaves = [tree_leaves(member.tree_, X) for member in self.estimators_]
         return np.stack(leaves, axis=1)
 
-    def decision_path(self, X):
+    def decision_path(self, X: ArrayLike) -> tuple[Sparse, Array]:
         """Nodes that each query passes in each tree.
 
         Parameters
@@ -332,7 +375,7 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         return sp.hstack(paths, format="csr"), ends
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Array:
         """Importance of every feature: its share of the decrease of variance in all
         trees, of shape (n_features,).
 
@@ -441,24 +484,24 @@ class OutputKernelBagging(_Forest):
 
     def __init__(
         self,
-        output_kernel="linear",
-        output_kernel_params=None,
-        n_estimators=100,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        n_estimators: int = 100,
         *,
-        splitter="best",
-        max_features=None,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        bootstrap=True,
-        oob_score=False,
-        candidates="support",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        splitter: Literal["best", "random"] = "best",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        candidates: Literal["support", "train"] | Outputs = "support",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.output_kernel = output_kernel
         self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators
@@ -576,24 +619,24 @@ class OutputKernelRandomForest(_Forest):
 
     def __init__(
         self,
-        output_kernel="linear",
-        output_kernel_params=None,
-        n_estimators=100,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        n_estimators: int = 100,
         *,
-        splitter="best",
-        max_features="sqrt",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        bootstrap=True,
-        oob_score=False,
-        candidates="support",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        splitter: Literal["best", "random"] = "best",
+        max_features: int | float | Literal["sqrt", "log2"] | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        candidates: Literal["support", "train"] | Outputs = "support",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.output_kernel = output_kernel
         self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators
@@ -711,24 +754,24 @@ class OutputKernelExtraTrees(_Forest):
 
     def __init__(
         self,
-        output_kernel="linear",
-        output_kernel_params=None,
-        n_estimators=100,
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        n_estimators: int = 100,
         *,
-        splitter="random",
-        max_features=None,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        bootstrap=False,
-        oob_score=False,
-        candidates="support",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        splitter: Literal["best", "random"] = "random",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        bootstrap: bool = False,
+        oob_score: bool = False,
+        candidates: Literal["support", "train"] | Outputs = "support",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.output_kernel = output_kernel
         self.output_kernel_params = output_kernel_params
         self.n_estimators = n_estimators

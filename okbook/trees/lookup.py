@@ -6,12 +6,19 @@
 __all__ = ['decode_leaves', 'tabulate_leaves', 'look_up']
 
 # %% ../../nbs/01_trees_6_lookup.ipynb #6c010004
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array, ArrayLike
 from ..core import check_array, decode_weights
 from .tree import node_weights
+
+if TYPE_CHECKING:  # for signatures
+    from okbook.trees.tree import OutputKernelTree
 
 # %% ../../nbs/01_trees_6_lookup.ipynb #6c010007
 def _trees_of(model):
@@ -26,7 +33,9 @@ def _trees_of(model):
     return [member.tree_ for member in trees]
 
 
-def decode_leaves(model, candidates="support"):
+def decode_leaves(
+    model: "OutputKernelTree", candidates: Literal["support", "train"] = "support"
+) -> Array:
     r"""Pre-image of each leaf of a tree, computed once: :math:`\arg\min_c k(c, c) - 2
     \sum_i w_i k(y_i, c)` for the weights of the leaf.
 
@@ -76,7 +85,7 @@ def decode_leaves(model, candidates="support"):
     return chosen
 
 # %% ../../nbs/01_trees_6_lookup.ipynb #6c01000a
-def tabulate_leaves(model, values):
+def tabulate_leaves(model: BaseEstimator, values: ArrayLike) -> Bunch:
     r"""Mean of some rows over the examples of each leaf, for all trees of an ensemble.
 
     Parameters
@@ -129,7 +138,7 @@ def tabulate_leaves(model, values):
     return Bunch(rows=np.concatenate(rows), places=places)
 
 
-def look_up(model, table, X):
+def look_up(model: BaseEstimator, table: Bunch, X: ArrayLike) -> Array:
     r"""Weighted means of the tabulated rows, :math:`\sum_i k_\mathcal{T}(x_i, x) V_i`,
     without weights.
 

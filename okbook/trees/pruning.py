@@ -6,15 +6,20 @@
 __all__ = ['weakest_links', 'prune_tree']
 
 # %% ../../nbs/01_trees_2_pruning.ipynb #b2000005
+from collections.abc import Iterator
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
 from ..core import NEARLY, first_smallest
 
+if TYPE_CHECKING:  # for signatures
+    from okbook.trees.tree import Tree
+
 # %% ../../nbs/01_trees_2_pruning.ipynb #46ae8c31
-def weakest_links(tree):
+def weakest_links(tree: "Tree") -> Iterator[Any]:
     r"""Minimal cost-complexity pruning, one cut after the other.
 
     The next branch to be cut is the one of smallest :math:`(R(t) - \sum_L R(L)) /
@@ -82,7 +87,7 @@ def weakest_links(tree):
     },
     prefer_skip_nested_validation=True,
 )
-def prune_tree(tree, ccp_alpha):
+def prune_tree(tree: "Tree", ccp_alpha: float) -> "Tree":
     """The smallest subtree that minimises the training loss plus a cost for each leaf.
 
     Parameters

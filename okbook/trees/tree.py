@@ -11,8 +11,9 @@ __all__ = ['NO_GRAM', 'LARGEST_RANK', 'EXACT', 'TREE_CONSTRAINTS', 'Tree', 'find
 # %% ../../nbs/01_trees_3_tree.ipynb #b3000005
 import logging
 import threading
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._types import Array, ArrayLike, KernelLike, Seed, Sparse
 from okbook.core import (
     DiracKernel,
     LinearKernel,
@@ -43,6 +45,9 @@ from okbook.trees._splits import (
     new_workspace,
 )
 from .pruning import prune_tree, weakest_links
+
+if TYPE_CHECKING:  # for signatures
+    from okbook.core.kernels import Kernel
 
 # %% ../../nbs/01_trees_3_tree.ipynb #7d6d8634
 class Tree(NamedTuple):
@@ -80,22 +85,22 @@ class Tree(NamedTuple):
     weight: np.ndarray
 
     @property
-    def node_count(self):
+    def node_count(self) -> int:
         "Number of nodes."
         return len(self.feature)
 
     @property
-    def children_left(self):
+    def children_left(self) -> Array:
         "Index of the left child; -1 for a leaf."
         return np.where(self.feature < 0, -1, np.arange(1, self.node_count + 1))
 
     @property
-    def n_node_samples(self):
+    def n_node_samples(self) -> Array:
         "Number of training examples of each node."
         return self.stop - self.start
 
     @property
-    def weighted_n_node_samples(self):
+    def weighted_n_node_samples(self) -> Array:
         "Weight of the training examples of each node."
         running = np.concatenate(
             [[0.0], np.cumsum(self.weight[self.samples], dtype=float)]
@@ -104,7 +109,9 @@ class Tree(NamedTuple):
 
 # %% ../../nbs/01_trees_3_tree.ipynb #55a77be1
 @njit(cache=True, nogil=True)
-def find_leaves(X, children_right, feature, threshold):
+def find_leaves(
+    X: Array, children_right: Array, feature: Array, threshold: Array
+) -> Array:
     """Leaf that each query reaches, in a tree whose left children follow their parents.
 
     Parameters
@@ -140,7 +147,7 @@ def find_leaves(X, children_right, feature, threshold):
 
 
 @validate_arrays(X="q p")
-def tree_leaves(tree, X):
+def tree_leaves(tree: Tree, X: Array) -> Array:
     """Leaf that each query reaches in a tree.
 
     Parameters
@@ -184,7 +191,7 @@ def _node_ranges(nodes, start, stop, samples, weight):
 
 
 @validate_arrays(nodes="q; integers")
-def node_weights(tree, nodes):
+def node_weights(tree: Tree, nodes: Array) -> Sparse:
     r"""Weights of the training outputs in the mean of each node of a list
     (eq-ok3-16).
 
@@ -218,7 +225,7 @@ def node_weights(tree, nodes):
 
 # %% ../../nbs/01_trees_3_tree.ipynb #95854b07
 @validate_arrays(leaves="q; integers")
-def decision_paths(tree, leaves):
+def decision_paths(tree: Tree, leaves: Array) -> Sparse:
     """Nodes above some leaves, themselves included.
 
     Parameters
@@ -247,7 +254,7 @@ def decision_paths(tree, leaves):
     return sp.csr_array(passed.astype(np.int64))
 
 
-def node_depths(tree):
+def node_depths(tree: Tree) -> Array:
     """Depth of every node; that of the root is 0.
 
     Parameters
@@ -272,7 +279,7 @@ def node_depths(tree):
     return depth
 
 # %% ../../nbs/01_trees_3_tree.ipynb #27f3fa4b
-def impurity_decreases(tree, n_features):
+def impurity_decreases(tree: Tree, n_features: int) -> Array:
     """Decrease of the variance by the questions about each feature: the sum of
     `N * Score` over the nodes that ask about it.
 
@@ -306,7 +313,7 @@ def impurity_decreases(tree, n_features):
 
 
 @validate_arrays(decreases="p")
-def feature_shares(decreases):
+def feature_shares(decreases: Array) -> Array:
     """Importances of the features: their shares of all decreases of the variance.
 
     Parameters
@@ -363,18 +370,18 @@ class GramOutputs(NamedTuple):
     rank = 0  # there is no factor
 
     @classmethod
-    def of(cls, K):
+    def of(cls, K: Array) -> Self:
         "The form of a Gram matrix."
         K = np.ascontiguousarray(K)
         return cls(K, K.diagonal().astype(float), K.sum(axis=1, dtype=float))
 
-    def weighted_by(self, weight, weighted):
+    def weighted_by(self, weight: Array, weighted: bool) -> Any:
         "What the search reads, for weights of the examples."
         gram, trace = _read_only(self.gram), weight * self.diagonal
         square, rows = weight * weight * self.diagonal, self.rows.copy()
         return Outputs(gram, None, weight, trace, square, rows, weighted)
 
-    def workspace(self, weighted):
+    def workspace(self, weighted: bool) -> Array:
         "Memory for the blocks of a tree (prop-trees-gather)."
         n = len(self.gram)
         return np.empty(8 + n * n // 3 + n * n * weighted, self.gram.dtype)
@@ -404,24 +411,24 @@ class FactorOutputs(NamedTuple):
     columns: np.ndarray
 
     @classmethod
-    def of(cls, phi):
+    def of(cls, phi: Array) -> Self:
         "The form of a factor."
         phi = np.ascontiguousarray(phi)
         return cls(phi, np.einsum("ij,ij->i", phi, phi), by_fours(phi))
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         "Number of columns of the factor."
         return self.phi.shape[1]
 
-    def weighted_by(self, weight, weighted):
+    def weighted_by(self, weight: Array, weighted: bool) -> Any:
         "What the search reads, for weights of the examples."
         trace, rows = weight * self.diagonal, np.zeros(len(self.phi))
         square = weight * weight * self.diagonal
         phi = self.columns * weight[:, None] if weighted else self.columns
         return Outputs(NO_GRAM, phi, weight, trace, square, rows, weighted)
 
-    def workspace(self, weighted):
+    def workspace(self, weighted: bool) -> Array:
         "Memory for the blocks of a tree, which are computed in nodes of d/2 examples."
         d = self.phi.shape[1]
         return np.empty(8 + d * d * 4 // 3)
@@ -431,7 +438,9 @@ LARGEST_RANK = 256  # largest rank of a factor that is looked for, besides n/8
 EXACT = 1e-13  # relative trace of what an exact factor leaves of a Gram matrix
 
 
-def search_form(kernel, outputs, gram):
+def search_form(
+    kernel: "Kernel | None", outputs: Array | Sequence[Any], gram: Callable[..., Any]
+) -> GramOutputs | FactorOutputs:
     """The outputs in the form that the search reads them in.
 
     Parameters
@@ -576,7 +585,9 @@ class TreeGrower:
     array([1.5, nan, nan])
     """
 
-    def __init__(self, X, outputs, rules):
+    def __init__(
+        self, X: Array, outputs: GramOutputs | FactorOutputs, rules: Rules
+    ) -> None:
         self.outputs, self.rules, self.n_samples = outputs, rules, len(X)
         # sorted thresholds read a feature at a time, drawn ones an example
         self.X = np.ascontiguousarray(X).T
@@ -605,7 +616,7 @@ class TreeGrower:
             )
         return self.workspaces[thread]
 
-    def grow(self, weight, seed):
+    def grow(self, weight: Array | None, seed: int) -> Tree:
         """Grow one tree.
 
         Parameters
@@ -650,7 +661,9 @@ class TreeGrower:
         return Tree(right, feature, threshold, impurity, start, stop, samples, w)
 
 # %% ../../nbs/01_trees_3_tree.ipynb #6f19ef28
-def resolve_min_samples(min_samples, n_samples, least=1):
+def resolve_min_samples(
+    min_samples: int | float, n_samples: int, least: int = 1
+) -> int:
     """A smallest number of examples, from a number or a fraction.
 
     Parameters
@@ -677,7 +690,9 @@ def resolve_min_samples(min_samples, n_samples, least=1):
     return max(least, int(np.ceil(min_samples * n_samples)))
 
 
-def resolve_max_features(max_features, n_features):
+def resolve_max_features(
+    max_features: int | float | Literal["sqrt", "log2"] | None, n_features: int
+) -> int:
     """The number of features to try at a node.
 
     Parameters
@@ -733,7 +748,7 @@ TREE_CONSTRAINTS = {
 }
 
 
-def growth_rules(model, n_samples, n_features):
+def growth_rules(model: BaseEstimator, n_samples: int, n_features: int) -> Rules:
     """The parameters of an estimator as the search reads them.
 
     Parameters
@@ -782,7 +797,9 @@ def _check_sample_weight(sample_weight, n_samples):
     return weight
 
 
-def prepare_growth(model, X, y, sample_weight):
+def prepare_growth(
+    model: OutputKernelMixin, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None
+) -> tuple[Array, TreeGrower, Array | None]:
     """Validate the arguments of ``fit``, and prepare a grower for them.
 
     Parameters
@@ -828,10 +845,10 @@ def prepare_growth(model, X, y, sample_weight):
     outputs = search_form(model.kernel_, model.outputs_, training_gram.value)
     if isinstance(outputs, GramOutputs):  # an exact factor is a proof
         training_gram.check_psd()
-    return X, TreeGrower(X, outputs, rules), sample_weight
+    return X, TreeGrower(X, outputs, rules), sample_weight  # type: ignore[return-value]
 
 
-def check_queries(model, X):
+def check_queries(model: BaseEstimator, X: ArrayLike) -> Array:
     """Queries as a fitted estimator of trees reads them.
 
     Parameters
@@ -952,18 +969,18 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
 
     def __init__(
         self,
-        output_kernel="linear",
-        output_kernel_params=None,
-        splitter="best",
-        max_features=None,
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_impurity_decrease=0.0,
-        ccp_alpha=0.0,
-        candidates="support",
-        random_state=None,
-    ):
+        output_kernel: KernelLike = "linear",
+        output_kernel_params: dict[str, Any] | None = None,
+        splitter: Literal["best", "random"] = "best",
+        max_features: int | float | Literal["sqrt", "log2"] | None = None,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        candidates: Literal["support", "train"] | Outputs = "support",
+        random_state: Seed = None,
+    ) -> None:
         self.output_kernel = output_kernel
         self.output_kernel_params = output_kernel_params
         self.splitter = splitter
@@ -976,7 +993,9 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         self.candidates = candidates
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Grow the tree, and prune it if ``ccp_alpha`` says so.
 
         Parameters
@@ -1009,11 +1028,17 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
             self.tree_ = prune_tree(self.tree_, self.ccp_alpha)
         return self
 
+    def __sklearn_tags__(self):
+        "Sparse inputs are made dense."
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def __sklearn_is_fitted__(self):
         "A fit that stopped at bad input leaves no tree, so the model is not fitted."
         return hasattr(self, "tree_")
 
-    def apply(self, X):
+    def apply(self, X: ArrayLike) -> Array:
         """Leaf that each query reaches.
 
         Parameters
@@ -1029,7 +1054,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         X = check_queries(self, X)
         return tree_leaves(self.tree_, X)
 
-    def weights(self, X):
+    def weights(self, X: ArrayLike) -> Sparse:
         r"""Weights of the training outputs in the prediction, :math:`k_t(x_i, x)`:
         equal inside the leaf, else zero.
 
@@ -1052,7 +1077,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         leaves = self.apply(X)
         return node_weights(self.tree_, leaves)
 
-    def decision_path(self, X):
+    def decision_path(self, X: ArrayLike) -> Sparse:
         """Nodes that each query passes.
 
         Parameters
@@ -1068,7 +1093,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         leaves = self.apply(X)
         return decision_paths(self.tree_, leaves)
 
-    def get_depth(self):
+    def get_depth(self) -> int:
         """Depth of the deepest leaf; 0 for a tree that is one leaf.
 
         Returns
@@ -1079,7 +1104,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         check_is_fitted(self)
         return int(node_depths(self.tree_).max())
 
-    def get_n_leaves(self):
+    def get_n_leaves(self) -> int:
         """Number of leaves.
 
         Returns
@@ -1090,7 +1115,9 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         check_is_fitted(self)
         return int((self.tree_.feature < 0).sum())
 
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+    def cost_complexity_pruning_path(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
         """Pruned trees that are best for some ``ccp_alpha``, from the whole tree to its
         root.
 
@@ -1121,7 +1148,7 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Array:
         """Importance of every feature: its share of the decrease of variance, of shape
         (n_features,).
 

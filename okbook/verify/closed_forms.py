@@ -13,6 +13,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.metrics import average_precision_score, matthews_corrcoef, roc_auc_score
 
+from .._types import Array, ArrayLike
 from okbook.core import (
     DiffusionKernel,
     DiracKernel,
@@ -75,7 +76,7 @@ from okbook.verify.fuzz import (
 CLOSED_FORMS = CheckList()
 
 # %% ../../nbs/93_verify_1_closed_forms.ipynb #fd50a7c6
-def solve_exactly(A, B):
+def solve_exactly(A: ArrayLike, B: ArrayLike) -> Array:
     """Solve a linear system in rational arithmetic.
 
     Parameters
@@ -121,7 +122,7 @@ def solve_exactly(A, B):
     return np.array([[float(x) for x in row[n:]] for row in rows])
 
 
-def as_fractions(A):
+def as_fractions(A: ArrayLike) -> Array:
     """The entries of a matrix as fractions.
 
     Parameters
@@ -531,7 +532,11 @@ def _judge_ridge(X, Q, Y, ridge):
     tolerance = 32 * len(K) * EPS * condition
     scale = max(np.abs(theirs).max(), np.abs(Q @ X.T).max() / (lam * condition), 1e-300)
     ours = ridge_weights(ridge_factor(K, lam), Q @ X.T)
-    model = OutputKernelRidge("linear", lam=lam).fit(X, Y) if len(X) > 1 else None
+    model = (
+        OutputKernelRidge(input_kernel="linear", lam=lam).fit(X, Y)
+        if len(X) > 1
+        else None
+    )
     found = [compare(ours, theirs, tolerance, scale, "weights")]
     if model:
         found.append(compare(model.weights(Q), theirs, tolerance, scale, "estimator"))
@@ -738,7 +743,9 @@ def _judge_semi(X, Q, edges, labelled, ridge, smooth):
     (M,) = graph_smoothers(W)
     spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
     ours = spectrum.weights(np.flatnonzero(labelled), lam, lam2)
-    model = SemiSupervisedOutputKernelRidge("linear", lam=lam, lam2=lam2, graph=W)
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=lam, lam2=lam2, graph=W
+    )
     model.fit(X, np.zeros(labelled.sum()), labelled=labelled)
     tolerance = max(1e-9, 256 * len(K) * EPS * growth)
     return [
@@ -767,9 +774,13 @@ def _judge_semi_none(X, Q, edges, labelled, ridge, smooth):
         raise PassedOver("too few labelled nodes")
     W = np.triu(edges, 1) + np.triu(edges, 1).T
     lam, y = ridge * np.square(X).sum() / len(X), np.zeros(labelled.sum())
-    ours = SemiSupervisedOutputKernelRidge("linear", lam=lam, lam2=0.0, graph=W)
+    ours = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=lam, lam2=0.0, graph=W
+    )
     ours = ours.fit(X, y, labelled=labelled).weights(Q)
-    theirs = OutputKernelRidge("linear", lam=lam).fit(X[labelled], y).weights(Q)
+    theirs = (
+        OutputKernelRidge(input_kernel="linear", lam=lam).fit(X[labelled], y).weights(Q)
+    )
     tolerance = max(1e-9, 64 * len(X) * EPS * (1 + 1 / ridge))
     return compare(ours, theirs, tolerance, max(1.0, np.abs(theirs).max()))
 

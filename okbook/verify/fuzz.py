@@ -19,17 +19,18 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._extras import MissingExtra, tqdm
+from .._types import Array, ArrayLike, PathLike
 from ..core import claim_rng, number_length
 from ..tables.cells import TableError, run_environment, table_folder
 
@@ -106,7 +107,13 @@ class Outcome(NamedTuple):
     words: str = ""
 
 
-def compare(ours, theirs, tolerance, scale=None, what=""):
+def compare(
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    tolerance: float,
+    scale: float | None = None,
+    what: str = "",
+) -> Difference:
     r"""Compare two arrays: the largest difference, relative to the size of the answer.
 
     Parameters
@@ -153,7 +160,7 @@ def compare(ours, theirs, tolerance, scale=None, what=""):
     return Difference(float(error), float(tolerance), what)
 
 
-def identical(ours, theirs, what=""):
+def identical(ours: ArrayLike, theirs: ArrayLike, what: str = "") -> Difference:
     """Compare two answers that must be the same to the last bit.
 
     Parameters
@@ -246,7 +253,17 @@ class CheckList(list):
     ('sum', True)
     """
 
-    def add(self, name, claim, oracle, tolerance, *, draw, axes=(), refusals=()):
+    def add(
+        self,
+        name: str,
+        claim: str,
+        oracle: str,
+        tolerance: float,
+        *,
+        draw: Callable[..., Any],
+        axes: Mapping[str, str] | tuple[()] = (),
+        refusals: tuple[str, ...] = (),
+    ) -> Callable[..., Any]:
         """Make a check of the judge that follows: a decorator.
 
         Parameters
@@ -280,7 +297,7 @@ class CheckList(list):
         return register
 
 
-def judge_problem(check, problem):
+def judge_problem(check: Check, problem: dict[str, Any]) -> Outcome:
     """Judge a problem, whatever happens on the way.
 
     Parameters
@@ -338,7 +355,7 @@ def _strain(difference):
     return error / tolerance if tolerance > 0 else (math.inf if error > 0 else 0.0)
 
 # %% ../../nbs/93_verify.ipynb #a3a4f1d3
-def case_rng(check, seed, case):
+def case_rng(check: Check, seed: int, case: int) -> np.random.Generator:
     """The random generator of a case.
 
     Parameters
@@ -367,7 +384,7 @@ def case_rng(check, seed, case):
     return claim_rng(check.name, seed, case)
 
 # %% ../../nbs/93_verify.ipynb #e747a75b
-def draw_size(rng, least, most):
+def draw_size(rng: np.random.Generator, least: int, most: int) -> int:
     """Draw a size: one time in four the least, otherwise uniformly.
 
     Parameters
@@ -394,7 +411,7 @@ def draw_size(rng, least, most):
     return least if rng.random() < 0.25 else int(rng.integers(least, most + 1))
 
 
-def draw_matrix(rng, n, p, scaled=True):
+def draw_matrix(rng: np.random.Generator, n: int, p: int, scaled: bool = True) -> Array:
     """Draw a matrix from one of several families, most of them adversarial.
 
     Parameters
@@ -442,7 +459,9 @@ def draw_matrix(rng, n, p, scaled=True):
     return X
 
 
-def draw_classes(rng, n, n_classes=2, at_least=1):
+def draw_classes(
+    rng: np.random.Generator, n: int, n_classes: int = 2, at_least: int = 1
+) -> Array:
     """Draw classes, every one of which occurs; one time in three a class is almost
     absent.
 
@@ -477,7 +496,7 @@ def draw_classes(rng, n, n_classes=2, at_least=1):
     return rng.permutation(np.concatenate([sure, rest]))
 
 
-def draw_weights(rng, n):
+def draw_weights(rng: np.random.Generator, n: int) -> Array:
     """Draw weights of examples: equal, whole numbers with zeros, or spread over three
     powers of ten.
 
@@ -510,7 +529,7 @@ def draw_weights(rng, n):
     return 10.0 ** rng.uniform(-3, 0, size=n)
 
 # %% ../../nbs/93_verify.ipynb #b7f5647e
-def shrink(check, problem, budget=1500):
+def shrink(check: Check, problem: dict[str, Any], budget: int = 1500) -> dict[str, Any]:
     """The smallest problem in the neighbourhood of another on which a claim fails.
 
     Parameters
@@ -694,7 +713,9 @@ class Counterexample:
         )
 
 
-def attempt(check, seed, case, shrinking=True):
+def attempt(
+    check: Check, seed: int, case: int, shrinking: bool = True
+) -> tuple[Outcome, Counterexample | None]:
     """Make one attempt to refute a claim.
 
     Parameters
@@ -770,7 +791,7 @@ class Record:
     seconds: float = 0.0
     counterexample: Counterexample | None = None
 
-    def next_case(self, seed):
+    def next_case(self, seed: int) -> None:
         """Make the next attempt, and count it.
 
         Parameters
@@ -791,7 +812,12 @@ class Record:
         self.seconds += time.perf_counter() - start
 
 
-def run_checks(checks, seconds=60.0, seed=0, progress=False):
+def run_checks(
+    checks: Sequence[Check],
+    seconds: float = 60.0,
+    seed: int = 0,
+    progress: bool = False,
+) -> list[Record]:
     """Attempt to refute claims for a while.
 
     Parameters
@@ -855,7 +881,7 @@ def run_checks(checks, seconds=60.0, seed=0, progress=False):
 PAGES = ("closed_forms", "trees", "certificates", "estimators")
 
 
-def find_checks(pattern="*"):
+def find_checks(pattern: str = "*") -> list[Check]:
     """The checks of this package, in the order of the pages.
 
     Parameters
@@ -907,7 +933,7 @@ HEAD = (
 )
 
 
-def table_rows(records):
+def table_rows(records: list[Record]) -> list[dict[str, Any]]:
     """The rows of the table of a run.
 
     Parameters
@@ -947,7 +973,7 @@ def table_rows(records):
     return rows
 
 
-def n_ties(row):
+def n_ties(row: dict[str, Any]) -> int:
     """The number of ties of a row.
 
     Parameters
@@ -969,7 +995,7 @@ def n_ties(row):
     return sum(int(part.split()[0]) for part in row["ties"].split("; ") if part)
 
 
-def format_table(records):
+def format_table(records: list[Record]) -> str:
     """The table of a run as text, and its counterexamples.
 
     Parameters
@@ -1011,7 +1037,7 @@ def format_table(records):
     return "\n".join(lines + [f"\n{counterexample}" for counterexample in failed])
 
 # %% ../../nbs/93_verify.ipynb #dac81a94
-def source_fingerprint():
+def source_fingerprint() -> str:
     """A fingerprint of the sources of the package.
 
     Returns
@@ -1033,7 +1059,9 @@ def source_fingerprint():
     return digest.hexdigest()[:16]
 
 
-def store_run(records, seconds, seed, folder=None):
+def store_run(
+    records: list[Record], seconds: float, seed: int, folder: PathLike | None = None
+) -> Path:
     """Store the table of a run.
 
     Parameters
@@ -1081,7 +1109,9 @@ def store_run(records, seconds, seed, folder=None):
     return folder
 
 
-def read_run(folder=None):
+def read_run(
+    folder: PathLike | None = None,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Read a stored run.
 
     Parameters

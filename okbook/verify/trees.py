@@ -27,6 +27,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from .._types import Array
 from ..core import OutputKernelKNN
 from okbook.ensembles import (
     AdaBoost,
@@ -70,7 +71,7 @@ from okbook.verify.fuzz import (
 TREES = CheckList()
 
 # %% ../../nbs/93_verify_2_trees.ipynb #ab1f88cb
-def all_splits(X, Phi, weight):
+def all_splits(X: Array, Phi: Array, weight: Array) -> list[tuple[int, float, float]]:
     """All splits of a node by one feature, and what they remove of the variance.
 
     Parameters
