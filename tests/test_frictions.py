@@ -3,8 +3,11 @@
 Each test does what was tried when the friction was found.
 """
 
+import contextlib
 import inspect
+import io
 import pickle
+import re
 import warnings
 from functools import partial
 from pathlib import Path
@@ -19,6 +22,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -29,6 +34,7 @@ from okbook.core import (
     GramKernel,
     InputKernelMixin,
     Kernel,
+    ObjectKernel,
     OutputKernelKNN,
     OutputKernelMixin,
     RBFKernel,
@@ -90,6 +96,41 @@ def mixed_table(n=60):
     frame["kind"] = RNG.choice(["x", "y", "z"], n)
     frame["size"] = RNG.choice(["s", "l"], n)
     return frame, np.where((frame.a > 0) ^ (frame.kind == "x"), "yes", "no")
+
+
+class CommonPairs(ObjectKernel):
+    "A kernel on words as an engineer writes it, from the documentation of the base."
+
+    def compare(self, a, b):
+        return float(len({*zip(a, a[1:])} & {*zip(b, b[1:])}))
+
+
+@pytest.mark.parametrize("cls", BOTH_KERNELS)
+def test_2_a_kernel_class_for_strings_fits_and_predicts(cls):
+    "What failed in predict: words as training outputs, and new ones as candidates."
+    if issubclass(cls, LinkPredictor):
+        return  # its outputs are nodes
+    options = {"output_kernel": CommonPairs()}
+    if "random_state" in inspect.signature(cls).parameters:
+        options["random_state"] = 0
+    model = cls(**options)
+    some, new = WORDS[::2], [word.upper() for word in WORDS[1::2]]
+    model.fit(PLACES[::2], some)
+    assert {*model.predict(PLACES)} <= {*some}
+    assert {*model.predict(PLACES, new)} <= {*new}
+    assert np.isfinite(model.score(PLACES[::2], some))
+
+
+def test_2_a_kernel_on_vectors_says_what_to_inherit_from():
+    "The base of all kernels is for vectors; its page and its error lead further."
+
+    class Letters(Kernel):
+        def _gram(self, A, B):
+            return np.array([[len({*a} & {*b}) for b in B] for a in A], dtype=float)
+
+    assert ":class:`ObjectKernel`" in Kernel.__doc__
+    with pytest.raises(ValueError, match="a kernel on vectors.*a function f"):
+        OutputKernelRidge(output_kernel=Letters()).fit(PLACES, WORDS)
 
 
 @pytest.mark.filterwarnings("error::sklearn.exceptions.DataConversionWarning")
@@ -371,6 +412,28 @@ def test_16_equal_trees_are_warned_of():
         clone(trees).set_params(n_estimators=1).fit(X, WORDS)
         clone(trees).fit(PLACES, WORDS)
         OutputKernelRandomForest(shared_pairs, n_estimators=3).fit(X, WORDS)
+
+
+def test_17_the_first_example_is_one_that_okbook_does_well():
+    """The README spells words never seen in a few lines of okbook, at least as well as
+    regression on hashed n-grams whose penalty is searched."""
+    readme = (ROOT / "README.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.S)
+    space = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code, space)
+    assert sum("model" in line or "okbook" in line for line in code.splitlines()) <= 10
+    X, words, train, test = (space[k] for k in ("X", "words", "train", "test"))
+    assert not {*words[train]} & {*words[test]}
+    right = np.mean(space["spelled"] == words[test])
+    pieces = HashingVectorizer(
+        analyzer="char", ngram_range=(1, 4), alternate_sign=False, n_features=2**12
+    )
+    counts = pieces.transform(words).toarray()
+    grid = {"alpha": np.logspace(-4, 1, 6)}
+    baseline = GridSearchCV(KernelRidge(kernel="rbf", gamma=1 / 30), grid)
+    found = baseline.fit(X[train], counts[train]).predict(X[test]) @ counts.T
+    assert right > 0.95 and right >= np.mean(found.argmax(axis=1) == test)
 
 
 def geometric_graph(noise, seed, n_nodes=300, n_labelled=150):

@@ -89,7 +89,7 @@ def targets(page):
             kind = "term"
         elif element.name == "figure":
             kind = "figure"
-        elif element.get("role") == "doc-biblioentry":
+        elif "citation" in classes:
             kind = "reference"
         elif element["id"] != "proof" and "proof" in classes:
             kind = "theorem"
@@ -140,11 +140,16 @@ def test_every_link_has_a_preview():
 
 
 def written():
-    "The sources of the book: page and text."
+    "The sources of what the book prints: page and text."
     from okbook_book.equations import ROOT, docname, notebooks
 
     for path, nb in notebooks():
-        cells = (c for c in nb["cells"] if c["cell_type"] == "markdown")
+        cells = (
+            c
+            for c in nb["cells"]
+            if c["cell_type"] == "markdown"
+            and "remove-cell" not in c["metadata"].get("tags", ())
+        )
         yield docname(path), "\n\n".join("".join(c["source"]) for c in cells)
     for path in sorted((ROOT / "nbs").glob("*.md")):
         yield docname(path), path.read_text(encoding="utf8")
@@ -204,6 +209,7 @@ def tab(browser, request):
     "A tab by day and by night that may read the built book from the disk only."
     with test_browser.view(browser, request.param, VIEWS[request.param]) as context:
         tab, wrong = context.new_page(), []
+        tab.emulate_media(reduced_motion="reduce")  # scrolling takes no time
         root = (HTML.resolve() / "index.html").as_uri().removesuffix("index.html")
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("console", lambda m: m.type == "error" and wrong.append(m.text))

@@ -101,10 +101,14 @@ def results(page, pattern):
 
 
 def test_spelling_is_learnt_from_few():
+    "By ridge regression, and not by trees; the libraries are equally good."
     _, said = run("64_gallery_1_spelling")
-    for line in said.splitlines():
-        rising = numbers(r"([\d.]+)%", line)
-        assert rising == sorted(rising) and rising[0] > 70 and rising[-1] > 98
+    lines = [numbers(r"([\d.]+)%", line) for line in said.splitlines()]
+    ridge, their_ridge, trees, their_trees = lines
+    assert all(line == sorted(line) for line in lines)
+    for ours, theirs in ((ridge, their_ridge), (trees, their_trees)):
+        assert max(abs(a - b) for a, b in zip(ours, theirs)) < 5
+    assert ridge[0] > 70 and ridge[-1] > 98 and trees[-1] < 80
 
 
 def test_the_kernel_decides_which_molecule():
@@ -114,8 +118,12 @@ def test_the_kernel_decides_which_molecule():
 
 
 def test_links_of_new_nodes():
-    ours, baseline = results("64_gallery_3_links", r"curve ([\d.]+)")
-    assert ours > baseline > 0.7
+    "One network each: the predictor wins, loses by a little, and loses."
+    found = results("64_gallery_3_links", r"curve ([\d.]+)")
+    groups, their_groups, places, their_places, names, their_names = found
+    assert groups > their_groups + 0.01 and their_groups > 0.8
+    assert their_places - 0.005 < places < their_places
+    assert their_names - 0.03 < names < their_names
 
 
 def test_labels_under_three_measures():

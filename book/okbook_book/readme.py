@@ -32,7 +32,7 @@ FOLDER = ROOT / "book" / "readme"
 STYLE = ROOT / "book" / "okbook.mplstyle"
 GALLERY = {
     "64_gallery_1_spelling": "Spelling numbers that were not in training",
-    "64_gallery_3_links": "Links of nodes that are new in a network",
+    "64_gallery_3_links": "Links of new nodes, and links that are hidden",
     "64_gallery_6_images": "Completing images, sharp where regression blurs",
     "64_gallery_7_own_method": "A method of one's own in ten lines",
     "64_gallery_8_uncertainty": "Uncertainty from the norm of a prediction",
