@@ -6,6 +6,7 @@
 __all__ = ['write_gram', 'predict_in_batches']
 
 # %% ../../nbs/00_core_7_scale.ipynb #d5637c7f
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal
 
@@ -138,6 +139,9 @@ def predict_in_batches(
     ValueError
         If not even a single query keeps to the limit.
 
+    TypeError
+        If ``X`` is a dictionary or a string.
+
     Notes
     -----
     Derived in :ref:`ch-core-scale`. A batch has :math:`M / (24 (n + m))` queries, for M
@@ -152,6 +156,8 @@ def predict_in_batches(
     array([0., 1., 1.])
     """
     check_is_fitted(model)
+    if isinstance(X, (Mapping, str, bytes)):
+        raise TypeError(f"X must be a sequence of queries: got {type(X).__name__}.")
     if method == "predict_proba" and candidates is not None:
         raise ValueError("predict_proba has no candidates.")
     among = model.candidates if candidates is None else candidates
