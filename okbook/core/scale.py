@@ -138,7 +138,6 @@ def predict_in_batches(
     ------
     ValueError
         If not even a single query keeps to the limit.
-
     TypeError
         If ``X`` is a dictionary or a string.
 
