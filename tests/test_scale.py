@@ -86,7 +86,7 @@ def test_writing_keeps_to_its_limit(tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"dtype": "int64"}, "dtype must be"),
+        ({"dtype": "int64"}, "The 'dtype' parameter"),
         ({"max_memory": 0}, "max_memory"),
         ({"Y": [[np.nan]]}, "NaN"),
         ({"kernel": "no such kernel"}, "kernel"),
@@ -168,7 +168,7 @@ def test_a_limit_is_kept():
     [
         ({"max_memory": 23 * 60}, "A single query needs 1440 bytes"),
         ({"max_memory": -1}, "max_memory"),
-        ({"method": "fit"}, "method must be"),
+        ({"method": "fit"}, "The 'method' parameter"),
         ({"method": "predict_proba", "candidates": [0, 1]}, "no candidates"),
         ({"X": np.empty((0, 3))}, "minimum of 1"),
     ],

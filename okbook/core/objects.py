@@ -1092,8 +1092,9 @@ class CachedKernel(ObjectKernel):
         self._matrix()
         place = self._cache["place"]
         if isinstance(Y, (list, np.ndarray)):
+            plain = isinstance(Y, np.ndarray) and Y.dtype.kind in "biufSU"
             try:  # all at once, if they are what they should be
-                return [place[y] for y in Y]
+                return [place[y] for y in (Y.tolist() if plain else Y)]
             except (KeyError, TypeError):
                 pass
         return super()._objects(Y, name)

@@ -6,12 +6,13 @@
 __all__ = ['write_gram', 'predict_in_batches']
 
 # %% ../../nbs/00_core_7_scale.ipynb #d5637c7f
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._types import Array, Inputs, KernelLike, Outputs, PathLike
@@ -21,7 +22,7 @@ from .predictor import OutputKernelMixin
 # %% ../../nbs/00_core_7_scale.ipynb #7cfe17a6
 @validate_params(
     {
-        "dtype": [str, type, np.dtype],
+        "dtype": [StrOptions({"float32", "float64"})],
         "max_memory": [Interval(Real, 0, None, closed="neither")],
     },
     prefer_skip_nested_validation=True,
@@ -31,7 +32,7 @@ def write_gram(
     Y: Outputs,
     file: PathLike,
     *,
-    dtype: Any = "float32",
+    dtype: Literal["float32", "float64"] = "float32",
     max_memory: float = 2**28,
 ) -> np.memmap:
     """Write the Gram matrix of outputs to a file, tile by tile, and map it into memory.
@@ -44,8 +45,8 @@ def write_gram(
         The outputs.
     file : path-like
         The file, of the format ``.npy``; what is there is replaced.
-    dtype : dtype, default="float32"
-        ``"float32"`` or ``"float64"``.
+    dtype : {"float32", "float64"}, default="float32"
+        The type of the entries.
     max_memory : float, default=2**28
         How many bytes the tiles that are computed at a time may take. The kernel may
         need as much again for its own sums.
@@ -59,7 +60,7 @@ def write_gram(
     Raises
     ------
     ValueError
-        If the outputs are not what the kernel is defined on, or ``dtype`` is another.
+        If the outputs are not what the kernel is defined on.
 
     See Also
     --------
@@ -78,8 +79,6 @@ def write_gram(
     ...     print(K.dtype, K.diagonal().tolist())
     float32 [1.0, 1.0]
     """
-    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be 'float32' or 'float64': got {dtype!r}.")
     kernel = check_kernel(kernel)
     Y = kernel.check(Y)
     kernel.fit(Y)
@@ -101,7 +100,7 @@ def write_gram(
 # %% ../../nbs/00_core_7_scale.ipynb #22085316
 @validate_params(
     {
-        "method": [str],
+        "method": [StrOptions({"predict", "decode", "predict_proba"})],
         "max_memory": [Interval(Real, 0, None, closed="neither")],
     },
     prefer_skip_nested_validation=True,
@@ -111,7 +110,7 @@ def predict_in_batches(
     X: Inputs,
     candidates: Literal["support", "train"] | Outputs | None = None,
     *,
-    method: str = "predict",
+    method: Literal["predict", "decode", "predict_proba"] = "predict",
     max_memory: float = 2**28,
 ) -> Array | list[Any]:
     """Predict in batches of queries whose weights keep to a limit of memory.
@@ -138,7 +137,10 @@ def predict_in_batches(
     Raises
     ------
     ValueError
-        If not even a single query keeps to the limit, or there is no such method.
+        If not even a single query keeps to the limit.
+
+    TypeError
+        If ``X`` is a dictionary or a string.
 
     Notes
     -----
@@ -154,10 +156,8 @@ def predict_in_batches(
     array([0., 1., 1.])
     """
     check_is_fitted(model)
-    if method not in ("predict", "decode", "predict_proba"):
-        raise ValueError(
-            f"method must be 'predict', 'decode' or 'predict_proba': got {method!r}."
-        )
+    if isinstance(X, (Mapping, str, bytes)):
+        raise TypeError(f"X must be a sequence of queries: got {type(X).__name__}.")
     if method == "predict_proba" and candidates is not None:
         raise ValueError("predict_proba has no candidates.")
     among = model.candidates if candidates is None else candidates
