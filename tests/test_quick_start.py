@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from okbook_book import fingerprint
 from okbook_book.equations import ROOT
 
 PAGES = sorted((ROOT / "nbs").glob("6*.ipynb"))
@@ -94,6 +95,16 @@ def test_the_gallery_has_a_card_for_each_page():
         text = page.read_text()
         assert "**When not to use it.**" in text and '"caption"' in text
     assert {f"nbs/{page.stem}\n" in contents for page in PAGES} == {True}
+
+
+def test_the_built_cards_have_pictures():
+    built = ROOT / "_build" / "html"
+    stamp, page = built / fingerprint.STAMP, built / "nbs" / "64_gallery.html"
+    if not stamp.exists() or stamp.read_text().strip() != fingerprint.everything():
+        pytest.skip("not built from these sources")
+    pictures = re.findall(r'<img[^>]*okb-thumbnail[^>]*src="([^"]+)"', page.read_text())
+    assert len(set(pictures)) == len([*(ROOT / "nbs").glob("64_gallery_*.ipynb")])
+    assert all((page.parent / picture).exists() for picture in pictures)
 
 
 def results(page, pattern):

@@ -4,6 +4,7 @@
 - engineering, and code that only formats, is folded (`folds`);
 - figures have their size, and a form by night (`figures`); numbers do not break, and
   empty heads of tables are cells (`tables`);
+- the cards of the gallery show a figure of their page (`gallery`);
 - docstrings in the chapters' code are cut short, and linked to the API (`docstrings`);
 - ``{quiz}`` holds questions whose answers open (`quiz`); an exercise shows its level,
   and says when its solution is not printed (`exercises`); the class edition is made of
@@ -39,6 +40,7 @@ def setup(app):
         exercises,
         figures,
         folds,
+        gallery,
         landing,
         ledger,
         numbers,
@@ -54,6 +56,7 @@ def setup(app):
         directives,
         figures,
         folds,
+        gallery,
         tables,
         docstrings,
         quiz,
