@@ -89,7 +89,13 @@ GUARDED = {"builtins", "math", "random", "numpy", "scipy", "sklearn", "okbook"}
 
 
 def guarded_names() -> dict[Any, Any]:
-    "Functions and classes of what a test may use, and the methods of our classes."
+    """Functions and classes of what a test may use, and the methods of our classes.
+
+    Returns
+    -------
+    dict
+        What each name means now, by its module and itself.
+    """
     importlib.import_module("numpy.testing")  # which NumPy would load later
     found = {}
     for name, module in list(sys.modules.items()):

@@ -42,8 +42,18 @@ RAW = re.compile(
 )
 
 
-def faults(tab):
-    "What is wrong with the notebook in a tab: empty cells, raw or unreadable text."
+def faults(tab, patience=60):
+    """What is wrong with the notebook in a tab: empty cells, raw or unreadable text.
+    A slow machine draws cells late: what is wrong must stay so for some seconds."""
+    start, found = time.monotonic(), look(tab)
+    while found and time.monotonic() - start < patience:
+        tab.wait_for_timeout(1000)
+        found = look(tab)
+    return found
+
+
+def look(tab):
+    "What seems to be wrong with the notebook at the moment."
     out = []
     for n, cell in enumerate(tab.evaluate(CELLS)):
         found = ["empty"] * cell["empty"] + [f"formula: {w}" for w in cell["wrong"]]
