@@ -15,7 +15,7 @@ from collections import defaultdict
 
 import pytest
 
-from okbook.grading import ENVIRONMENT
+from okbook.grading import _ENVIRONMENT
 from okbook_book import exercises, quiz
 from okbook_book.equations import notebooks
 
@@ -113,7 +113,7 @@ def judged(page):
         input=json.dumps({"page": tests, "answers": answers}),
         capture_output=True,
         text=True,
-        env=os.environ | ENVIRONMENT,
+        env=os.environ | _ENVIRONMENT,
     )
     lines = re.findall("^verdict (.*)$", done.stdout, re.M)
     assert len(lines) == sum(map(len, answers.values())), done.stderr[-2000:]
