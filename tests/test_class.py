@@ -17,7 +17,7 @@ from test_browser import browser  # noqa: F401
 
 from okbook.grading import grade_notebook, read_tests
 from okbook_book import directives, exercises, fingerprint, lab, measure, slides
-from okbook_book.classes import CLASS, USE_STYLE
+from okbook_book.classes import CLASS, alone
 from okbook_book.equations import notebooks
 from okbook_book.execute import PATIENCE, WITHOUT_DATA
 
@@ -57,7 +57,8 @@ def test_a_notebook_is_plain(page):
         cells = read(page, edition).cells
         assert "find_spec" in cells[0].source and cells[1].source.startswith("# ")
         assert all(cell.source.strip() for cell in cells)
-        assert not any("#|" in c.source for c in cells if c.cell_type == "code")
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        assert not any("#|" in source or '"../' in source for source in code)
         texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
         assert not [found[0] for text in texts for found in RAW.finditer(text)]
 
@@ -85,7 +86,7 @@ def test_a_student_gets_stubs_and_tests_and_no_solutions(page):
 def test_the_teachers_code_is_that_of_the_book(page):
     built = directives.apply(json.loads(json.dumps(SOURCES[page])), ["slow"])
     wanted = [
-        USE_STYLE.sub("plt.style.use(okbook_style)", "".join(cell["source"])).strip()
+        alone("".join(cell["source"])).strip()
         for cell in built["cells"]
         if cell["cell_type"] == "code"
         and "skip-execution" not in cell["metadata"].get("tags", ())

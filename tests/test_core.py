@@ -1178,7 +1178,12 @@ def test_bad_gram_matrices(case, way):
             ValueError,
             "'output_kernel_params' parameter .* Got 3",
         ),
-        ({"input_kernel": 3}, X6, ValueError, "'input_kernel' parameter .* Got 3"),
+        (
+            {"input_kernel": 3},
+            X6,
+            ValueError,
+            "Unknown kernel 3: expected a kernel, .* for input_kernel",
+        ),
         (
             {"input_kernel_params": 3},
             X6,

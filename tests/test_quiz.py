@@ -2,6 +2,7 @@
 wrong, and that they need no script."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from okbook_book import directives, exercises, quiz
+from okbook_book.fingerprint import ROOT
 
 GOOD = """Is $x^2$ convex?
 
@@ -62,7 +64,10 @@ def built(folder, quizzes, ok=True):
     (folder / "index.md").write_text(f"# Page\n\n(here)=\n## Here\n\n{quizzes}\n")
     command = [sys.executable, "-m", "sphinx", "-qW", "--keep-going", folder]
     done = subprocess.run(
-        [*map(str, command), str(folder / "html")], capture_output=True, text=True
+        [*map(str, command), str(folder / "html")],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "book")},
     )
     assert (done.returncode == 0) == ok, done.stderr
     return (folder / "html/index.html").read_text() if ok else done.stderr

@@ -386,7 +386,7 @@ def test_fit_spectrum_is_fit():
     betas = [0.1, 1.0]
     for beta, spectrum in zip(betas, model.spectra(X, betas), strict=True):
         for known in (labelled, labelled[::-1]):
-            copied = copy.copy(model).set_params(lam=0.3, beta2=beta)
+            copied = copy.copy(model).set_params(lam=0.3, lam2=1e-3, beta2=beta)
             copied.fit_spectrum(spectrum, Y, known)
             fitted = clone(copied).fit(X, Y, known)
             assert_allclose(
@@ -395,6 +395,8 @@ def test_fit_spectrum_is_fit():
             assert_allclose(copied.weights(X + 0.1), fitted.weights(X + 0.1), atol=1e-7)
     with pytest.raises(ValueError, match="The 'lam' parameter"):
         copied.set_params(lam=0.0).fit_spectrum(spectrum, Y, labelled)
+    with pytest.raises(ValueError, match="needs lam2"):
+        copied.set_params(lam=0.3, lam2=None).fit_spectrum(spectrum, Y, labelled)
 
 
 def test_extend_factor():

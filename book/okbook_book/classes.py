@@ -51,6 +51,7 @@ if importlib.util.find_spec("okbook") is None:
 okbook_style = {style}
 """
 USE_STYLE = re.compile(r'plt\.style\.use\("\.\./book/okbook\.mplstyle"\)')
+MEASURED = re.compile(r'Path\("\.\./(benchmarks/\w+\.csv)"\)')
 ROLE = re.compile(
     r"\{\{?(?:ref|eq|numref|prf:ref|doc|term|cite(?::[tp])?)\}\}?`[^`{}\n]+`"
 )
@@ -237,8 +238,17 @@ def with_roles(pieces, roles):
                 lambda m: box("warning", f"**{m[1].capitalize()}.** {m[2]}"),
                 piece.source,
             )
-            piece.source = USE_STYLE.sub("plt.style.use(okbook_style)", piece.source)
+            piece.source = alone(piece.source)
         yield piece
+
+
+def alone(source):
+    "The source of a cell that needs no other file of the project."
+    source = USE_STYLE.sub("plt.style.use(okbook_style)", source)
+    held = MEASURED.sub(
+        lambda m: f'StringIO("""{(ROOT / m[1]).read_text(encoding="utf8")}""")', source
+    )
+    return source if held == source else f"from io import StringIO\n\n{held}"
 
 
 ALONE = {"exercise", "quiz", "caption", "theorem"}

@@ -16,6 +16,7 @@ from . import equations
 
 SECTION = re.compile(r"^[ \t]*[A-Z][A-Za-z ]+\n[ \t]*-{3,}[ \t]*$", re.M)
 CUT = "[...]"
+REMARK = re.compile(r"  # type: ignore\[[\w, -]+\]")
 
 
 def shorten(literal, column, width=88):
@@ -33,7 +34,8 @@ def shorten(literal, column, width=88):
 
 
 def fold(source):
-    "The source of a cell with shorter docstrings, and the lines on which those began."
+    """The source of a cell with shorter docstrings and without remarks to the type
+    checker, and the lines on which the docstrings began."""
     lines, found = source.splitlines(keepends=True), []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.STRING and (
@@ -44,7 +46,8 @@ def fold(source):
         lines[row - 1 : last] = [
             lines[row - 1][:column] + short + lines[last - 1][end:]
         ]
-    return "".join(lines), [start[0] for start, _, _ in found]
+    text = REMARK.sub("", "".join(lines))
+    return text, [start[0] for start, _, _ in found]
 
 
 def defined(source):

@@ -86,13 +86,19 @@ def serving(folder):
         command += ["--ServerApp.port=0", "--ServerApp.ip=127.0.0.1"]
         command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]
         command += ["--LabApp.extension_manager=readonly"]
+        kernels = "--MappingKernelManager.cull"  # each notebook starts one
+        command += [f"{kernels}_idle_timeout=30", f"{kernels}_interval=10"]
+        command += [f"{kernels}_connected=True"]
         said = open(f"{home}/said", "w+", encoding="utf8")
         server = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
         try:
             yield address(server, Path(said.name))
         finally:
             server.terminate()
-            server.wait(60)
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:  # there are many kernels to shut down
+                server.kill()
             said.close()
 
 

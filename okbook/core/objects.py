@@ -319,7 +319,7 @@ class SpectrumKernel(FeatureKernel):
     array([[9., 2.],
            [2., 2.]])
     >>> SpectrumKernel().gram(["banana"], ["banana", "band", "xyz"]).round(2)
-    array([[1.  , 0.49, 0.  ]])
+    array([[1.  , 0.62, 0.  ]])
     """
 
     _parameter_constraints = {
@@ -1045,7 +1045,7 @@ class CachedKernel(ObjectKernel):
     >>> from okbook.core import CachedKernel
     >>> kernel = CachedKernel("spectrum", ["tea", "tee", "milk"])
     >>> kernel.gram(["tea"], ["tea", "tee"]).round(2)
-    array([[1. , 0.4]])
+    array([[1.  , 0.58]])
     """
 
     always_psd = True
