@@ -13,12 +13,11 @@ from datetime import datetime
 from pathlib import Path
 
 import nbformat
-import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from . import directives, equations, fingerprint, pages
+from . import directives, equations, fingerprint, pages, settings
 
 # What a slow machine may need to start a kernel, and to pass on what a cell prints:
 # nbclient allows 60 s and 4 s.
@@ -53,9 +52,7 @@ def execute(path, notebook, timeout, allow_errors=False):
 def prepared():
     """What the book executes: the notebooks as the build sees them, by path, and the
     seconds that a cell may take."""
-    config = yaml.safe_load(
-        (fingerprint.ROOT / "_config.yml").read_text(encoding="utf8")
-    )
+    config = settings.book()
     skip, timeout = (
         config["sphinx"]["config"]["nbdev_skip_flags"],
         config["execute"]["timeout"],
