@@ -80,7 +80,7 @@ test-data: env
 
 # The book's notebooks without data and with that of OKBOOK_DATA: do their pages tell the same?
 texts: env
-	$(PY) -m okbook_book.texts
+	$(PY) -m okbook_book.texts $(TEXTS)
 
 # Built, checked and installed in empty environments, with the newest and the oldest dependencies.
 package: env

@@ -10,6 +10,7 @@ import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import datetime
+from fnmatch import fnmatch
 from pathlib import Path
 
 import nbformat
@@ -143,7 +144,13 @@ def cached():
     }
 
 
-def main():
+def chosen(name, patterns):
+    "Whether one of the patterns, such as '05*', is that of a name; without any, it is."
+    return not patterns or any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def main(patterns=()):
+    "Execute the notebooks of the book, or those named, as far as the cache lacks them."
     (notebooks, timeout), start = prepared(), time.perf_counter()
     cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
     borrow(
@@ -154,7 +161,9 @@ def main():
             if not fingerprint.reads_data(p, nb)
         },
     )
-    todo = missing(cache, notebooks)
+    todo = missing(
+        cache, {p: nb for p, nb in notebooks.items() if chosen(p.stem, patterns)}
+    )
     for path, notebook, seconds in several(todo, timeout):
         name = equations.docname(path)
         if seconds is None:
