@@ -58,6 +58,7 @@ pdf: book-if-stale
 	$(PY) -m okbook_book.pdf
 
 # The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
+# TESTS='--share 2/6' opens every sixth page only in a browser, from the second on.
 test: env
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory book-if-stale
@@ -71,7 +72,7 @@ check: env
 
 pytest: env
 	$(PY) -m okbook_book.checks executed links
-	OKBOOK_REQUIRE_BOOK=1 $(PYTEST)
+	OKBOOK_REQUIRE_BOOK=1 $(PYTEST) $(TESTS)
 
 # With the data of OKBOOK_DATA: what the tests skip without it.
 test-data: env
@@ -79,7 +80,7 @@ test-data: env
 
 # The book's notebooks without data and with that of OKBOOK_DATA: do their pages tell the same?
 texts: env
-	$(PY) -m okbook_book.texts
+	$(PY) -m okbook_book.texts $(TEXTS)
 
 # Built, checked and installed in empty environments, with the newest and the oldest dependencies.
 package: env
@@ -103,7 +104,7 @@ class: book-if-stale
 	$(PY) -m okbook_book.classes
 	$(PY) -m okbook_book.slides
 
-# Its notebooks run and are opened in JupyterLab, in Chromium: some twenty minutes; CLASS='-k 02_' takes chapter 2 only.
+# Its notebooks run and are opened in JupyterLab, in Chromium: some forty minutes; CLASS='-k 02_' takes chapter 2 only.
 test-class: class
 	OKBOOK_CLASS=1 $(PYTEST) tests/test_class.py $(CLASS)
 
@@ -115,12 +116,12 @@ publish-class: class
 
 # How long each page takes in class: with the numba cache cold, on two processors.
 time-class: env
-	$(PY) -m okbook_book.classes --if-stale
+	$(PY) -m okbook_book.classes
 	$(PY) -m okbook_book.class_times $(TIME)
 
 # Plain notebooks, as their readers see them: book/lab turns jupyterlab-myst off.
 lab: env
-	$(PY) -m okbook_book.classes --if-stale
+	$(PY) -m okbook_book.classes
 	JUPYTER_CONFIG_PATH=book/lab $(BIN)/jupyter lab --notebook-dir=_build/class/teacher
 
 edit: env

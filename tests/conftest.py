@@ -1,10 +1,12 @@
 """What all tests share: no download, and data that must be there when it is required.
 
 A test that asks for a dataset has the mark `needs_data`, so that a second pass, with
-the data, runs those only.
+the data, runs those only. A test with the mark `sweep` does the same with each page of
+the book, at some seconds each; ``--share 2/6`` runs every sixth, from the second on.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -29,10 +31,30 @@ def asks_for_data(item):
     )
 
 
-def pytest_collection_modifyitems(items):
+def share(items, given):
+    "Of a list every N-th, from the K-th on, where 'K/N' is given."
+    found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", given)
+    if not found or int(found[1]) > int(found[2]):
+        raise pytest.UsageError(f"--share must be K/N with 1 <= K <= N: got {given}")
+    return items[int(found[1]) - 1 :: int(found[2])]
+
+
+def pytest_addoption(parser):
+    told = "of the tests with the mark sweep, every N-th, from the K-th on"
+    parser.addoption("--share", default="1/1", metavar="K/N", help=told)
+
+
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if asks_for_data(item):
             item.add_marker("needs_data")
+
+    sweep = [item for item in items if item.get_closest_marker("sweep")]
+    kept = set(share(sweep, config.getoption("--share")))
+    left_out = [item for item in sweep if item not in kept]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

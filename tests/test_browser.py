@@ -151,6 +151,7 @@ def test_there_is_a_book():
 
 
 @pytest.mark.browser
+@pytest.mark.sweep
 @pytest.mark.parametrize("page", PAGES)
 def test_page_on_a_phone_and_on_a_desk(views, address, page):
     wrong = sum((visit(context, address, page) for context in views), [])

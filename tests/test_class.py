@@ -1,9 +1,7 @@
 """The class edition: ``make test-class``, which runs these after ``make class``.
 
-The text of the student's notebook stands in the teacher's, and the code of the
-teacher's is that of the book, whose build has executed it. So every student's notebook
-is run from top to bottom, and of the teacher's one a chapter; and every teacher's
-notebook is opened in JupyterLab, and of the students' one.
+Every student's and every teacher's notebook is run from top to bottom, and opened in
+JupyterLab.
 """
 
 import json
@@ -17,7 +15,8 @@ from test_browser import browser  # noqa: F401
 
 from okbook.grading import grade_notebook, read_tests
 from okbook_book import directives, exercises, fingerprint, lab, measure, slides
-from okbook_book.classes import CLASS, alone
+from okbook_book.checks import HTML
+from okbook_book.classes import CLASS, self_contained
 from okbook_book.equations import notebooks
 from okbook_book.execute import PATIENCE, WITHOUT_DATA
 
@@ -27,7 +26,6 @@ if not os.environ.get("OKBOOK_CLASS"):
 
 SOURCES = {path.stem: nb for path, nb in notebooks()}
 PAGES = sorted(path.stem for path in (CLASS / "student").glob("*.ipynb"))
-FIRST = [page for page in PAGES if re.fullmatch(r"0\d_[a-z]+(_[a-z]+)?", page)]
 # The language of the sources in Markdown; formulas are text here.
 RAW = re.compile(
     r"\{[\w:.-]+\}`|^[`:]{3,}\{|^\([\w-]+\)=$|^\{\.[\w-]+\}|%s"
@@ -48,7 +46,7 @@ def what(cell):
 
 def test_it_is_of_these_sources():
     assert STAMP.read_text() == fingerprint.everything()
-    assert len(PAGES) > 50 and len(FIRST) == 6
+    assert len(PAGES) > 50
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -86,7 +84,7 @@ def test_a_student_gets_stubs_and_tests_and_no_solutions(page):
 def test_the_teachers_code_is_that_of_the_book(page):
     built = directives.apply(json.loads(json.dumps(SOURCES[page])), ["slow"])
     wanted = [
-        alone("".join(cell["source"])).strip()
+        self_contained("".join(cell["source"])).strip()
         for cell in built["cells"]
         if cell["cell_type"] == "code"
         and "skip-execution" not in cell["metadata"].get("tags", ())
@@ -101,6 +99,15 @@ def test_the_teachers_code_is_that_of_the_book(page):
     # roles in sentences that code writes are resolved: such cells differ in these only
     for ours, theirs in zip(cells, wanted):
         assert ours == theirs or "}`" in theirs or "```" in theirs
+
+
+def test_the_books_buttons_open_the_students_notebooks():
+    buttons = 'https://(?:mybinder|colab)[^"]*'
+    for path in (HTML / "nbs").glob("*.html"):
+        found = re.findall(buttons, path.read_text(encoding="utf8"))
+        assert len(found) == (2 if path.stem in PAGES else 0), path.stem
+        place = f"student/{path.stem}.ipynb"
+        assert all("/class" in url and url.endswith(place) for url in found)
 
 
 def run(page, edition, allow_errors):
@@ -122,6 +129,7 @@ def failed(cell):
     return [o.ename for o in cell.get("outputs", ()) if o.output_type == "error"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("page", PAGES)
 def test_a_students_notebook_runs_and_its_tests_fail(page):
     for cell in run(page, "student", allow_errors=True):
@@ -131,7 +139,8 @@ def test_a_students_notebook_runs_and_its_tests_fail(page):
             assert not failed(cell), cell.source[:200]
 
 
-@pytest.mark.parametrize("page", FIRST)
+@pytest.mark.sweep
+@pytest.mark.parametrize("page", PAGES)
 def test_a_teachers_notebook_runs(page):
     run(page, "teacher", allow_errors=False)
 
@@ -160,13 +169,13 @@ def places():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "page", [f"teacher/{page}" for page in PAGES] + ["student/02_rkhs"]
-)
-def test_a_notebook_in_jupyterlab(browser, places, page):  # noqa: F811
+@pytest.mark.sweep
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("edition", ["student", "teacher"])
+def test_a_notebook_in_jupyterlab(browser, places, edition, page):  # noqa: F811
     context = browser.new_context(viewport=measure.LAPTOP)
     tab = context.new_page()
-    lab.open_notebook(tab, places, f"{page}.ipynb")
+    lab.open_notebook(tab, places, f"{edition}/{page}.ipynb")
     found = lab.faults(tab)
     context.close()
     assert not found

@@ -26,6 +26,7 @@ from okbook_book import (
     elsewhere_moved,
     execute,
     fingerprint,
+    settings,
 )
 
 SETTINGS = elsewhere.settings()
@@ -401,9 +402,7 @@ def test_cells_have_time():
         if os.environ.get("OKBOOK_REQUIRE_BOOK"):
             pytest.fail("there is no executed notebook")
         pytest.skip("the book is not built from these sources")
-    timeout = yaml.safe_load((fingerprint.ROOT / "_config.yml").read_text())["execute"][
-        "timeout"
-    ]
+    timeout = settings.book()["execute"]["timeout"]
     slowest, name = max(
         (max(seconds, default=0), path.stem) for path, (_, seconds) in found.items()
     )

@@ -51,7 +51,7 @@ def test_an_exercise_has_its_parts(page, label):
         assert all("remove-cell" in tags(page, n) for n in exercise.solution)
     else:
         assert not hidden
-    if exercise.proof:
+    if exercise.written:
         assert not exercise.parts
         assert "not graded automatically" in exercise.statement
         texts = "\n\n".join(source(page, n) for n in exercise.solution)
@@ -71,7 +71,7 @@ def test_an_exercise_has_its_parts(page, label):
 @pytest.mark.parametrize("page, label", EXERCISES)
 def test_a_statement_fixes_the_name_that_its_test_reads(page, label):
     exercise = FOUND[page][label]
-    if exercise.proof:
+    if exercise.written:
         return
     (stub,) = exercises.sources(PAGES[page], exercise, "stub")
     names = [node.name for node in ast.parse(stub).body if hasattr(node, "name")]

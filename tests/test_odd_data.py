@@ -101,8 +101,6 @@ def allowed(name, argument, variant, verdict):
         return True
     if verdict == "nan" and name in NOT_FINITE:
         return True
-    if name == "pair_folds":  # a step of LinkPredictor.fit, which has checked A
-        return variant in ("a column more", "one sample", "shorter")  # not square
     if verdict == "other" and name == "KernelCCALinks.fit":
         return variant == "float32"  # directions of nearly equal correlations
     missing = variant in ("nan", "all nan", "object none")

@@ -125,7 +125,7 @@ def test_exercises_are_found():
     one, two = exercises.exercises(NOTEBOOK).values()
     assert one.parts == {"stub": [2], "solution": [4], "test": [6], "wrong": [8]}
     assert one.solution == [3, 4, 5, 6, 7] and one.level == "warm-up" and one.printed
-    assert two.level == "hard" and two.proof and not two.printed
+    assert two.level == "hard" and two.written and not two.printed
     assert two.title == "Two" and two.statement.strip() == "Show."
 
 

@@ -8,6 +8,7 @@ here: pages that are longer than the goal, and what is the theme's own.
 import re
 
 import pytest
+from conftest import share
 from test_browser import API, PAGES, address, browser  # noqa: F401
 
 from okbook_book import measure
@@ -38,6 +39,18 @@ def ours(found):
     ]
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 7, 9])
+def test_shares_of_a_sweep_are_all_of_it(n):
+    shares = [share("abcdefg", f"{k}/{n}") for k in range(1, n + 1)]
+    assert sorted("".join(shares)) == list("abcdefg")
+
+
+@pytest.mark.parametrize("given", ["", "1", "0/2", "3/2", "1/0", "-1/2", "1.5/2"])
+def test_a_share_that_is_none(given):
+    with pytest.raises(pytest.UsageError, match=f"got {re.escape(given)}$"):
+        share("abc", given)
+
+
 @pytest.fixture(scope="module")
 def contexts(browser):  # noqa: F811
     "A laptop by day, and a phone by night."
@@ -49,6 +62,7 @@ def contexts(browser):  # noqa: F811
 
 
 @pytest.mark.browser
+@pytest.mark.sweep
 @pytest.mark.parametrize("page", [p for p in PAGES if p not in API[:-5]])
 def test_page_before_a_reader(contexts, address, page):  # noqa: F811
     found = measure.measure(contexts, address, page)

@@ -183,7 +183,7 @@ def test_what_data_cannot_change_is_executed_once(tmp_path):
     assert cache.get_cache_record(key).data == {"execution_seconds": 1.5, "cells": [1]}
 
 
-def test_what_was_executed_is_found_again(tmp_path, monkeypatch):
+def test_what_was_executed_is_found_again(tmp_path, monkeypatch, capsys):
     "With the seconds of its cells, which must not make it another notebook."
     path, source = (
         tmp_path / "a.ipynb",
@@ -208,6 +208,9 @@ def test_what_was_executed_is_found_again(tmp_path, monkeypatch):
     )
     (seconds,) = found[1][1]
     assert 0.3 < seconds < 60
+    capsys.readouterr()
+    execute.main(["c*"])  # neither a, which is known, nor b, which fails
+    assert capsys.readouterr().out.startswith("0 notebooks executed")
 
 
 def test_a_page_that_differs_is_named(monkeypatch, tmp_path, capsys):
@@ -216,21 +219,23 @@ def test_a_page_that_differs_is_named(monkeypatch, tmp_path, capsys):
         True: {path: notebook(("1", "real"))},
         False: {path: notebook(("1", "toy"))},
     }
-    monkeypatch.setattr(texts, "executed", lambda data: found[bool(data)])
+    monkeypatch.setattr(texts, "executed", lambda data, patterns: found[bool(data)])
     monkeypatch.setattr(texts, "notebooks", lambda: [(path, json.loads("{}"))])
     monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
     assert (
-        texts.main()
+        texts.main([])
         and "nbs/00_core, cell 0" in (said := capsys.readouterr().out)
         and "-toy" in said
     )
     found[True][path].cells[0].outputs[0].text = "toy"
     assert (
-        not texts.main()
+        not texts.main([])
         and "1 cells on 1 pages tell the same" in capsys.readouterr().out
     )
+    assert not texts.main(["--notebooks", "00*"])
     del found[True][path]
-    assert texts.main() and "nbs/00_core: a cell fails" in capsys.readouterr().out
+    assert texts.main([]) and "nbs/00_core: a cell fails" in capsys.readouterr().out
+    assert not texts.main(["--notebooks", "01*", "02*"])
     monkeypatch.setenv("OKBOOK_DATA", "")
     with pytest.raises(SystemExit, match="set OKBOOK_DATA"):
-        texts.main()
+        texts.main([])

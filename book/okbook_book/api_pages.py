@@ -7,7 +7,6 @@ pages of the objects are linked from there, from the book's cells and from the i
 """
 
 import ast
-import configparser
 import importlib
 import inspect
 import pkgutil
@@ -22,7 +21,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.api import Document, FileItem, TocTree
 
-from . import docstrings, equations
+from . import docstrings, equations, settings
 from .api import link_labels
 from .equations import ROOT, chapters, face, refer
 
@@ -323,10 +322,9 @@ def add_pages(app, config):
 
 def name_project(app, config):
     "The name and the version of the package, for the inventory ``objects.inv``."
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "settings.ini")
-    config.project = settings["DEFAULT"]["lib_name"]
-    config.version = config.release = settings["DEFAULT"]["version"]
+    package = settings.package()
+    config.project = package["lib_name"]
+    config.version = config.release = package["version"]
 
 
 @cache

@@ -9,12 +9,11 @@ import argparse
 import os
 import tempfile
 import time
-from fnmatch import fnmatch
 
 import nbformat
 
 from .classes import CLASS
-from .execute import PATIENCE, WITHOUT_DATA
+from .execute import PATIENCE, WITHOUT_DATA, chosen
 
 LIMIT = 60
 
@@ -45,7 +44,7 @@ def main():
     parser.add_argument("--pages", nargs="*", default=["0*"], help="such as '02_*'")
     patterns = parser.parse_args().pages
     for path in sorted((CLASS / "teacher").glob("*.ipynb")):
-        if any(fnmatch(path.stem, pattern) for pattern in patterns):
+        if chosen(path.stem, patterns):
             taken = seconds(path)
             mark = f"  more than {LIMIT} s" if taken > LIMIT else ""
             print(f"{taken:7.1f} s  {path.stem}{mark}", flush=True)

@@ -11,8 +11,6 @@ The launch buttons on the pages of the book lead to the branch ``class`` of the
 repository, to which ``make publish-class`` sends all but the teacher's folder.
 """
 
-import argparse
-import configparser
 import io
 import itertools
 import json
@@ -27,7 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from . import directives, exercises, fingerprint, folds
+from . import directives, exercises, fingerprint, folds, settings
 from .fingerprint import ROOT
 from .plain import Code, Markdown, Text, box
 
@@ -168,8 +166,7 @@ class ClassBuilder(Builder):
 
     def init(self):
         self.macros = self.config.mathjax3_config["tex"]["macros"]
-        settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
-        self.repository = settings["repository"]["url"]
+        self.repository = settings.book()["repository"]["url"]
         self.book = published()
         self.setup = SETUP.format(repository=self.repository, style=style())
         self.tests = {}
@@ -222,9 +219,8 @@ class ClassBuilder(Builder):
 
 def published():
     "The address of the published book."
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "settings.ini")
-    return settings["DEFAULT"]["doc_host"] + settings["DEFAULT"]["doc_baseurl"]
+    package = settings.package()
+    return package["doc_host"] + package["doc_baseurl"]
 
 
 def with_roles(pieces, roles):
@@ -238,11 +234,11 @@ def with_roles(pieces, roles):
                 lambda m: box("warning", f"**{m[1].capitalize()}.** {m[2]}"),
                 piece.source,
             )
-            piece.source = alone(piece.source)
+            piece.source = self_contained(piece.source)
         yield piece
 
 
-def alone(source):
+def self_contained(source):
     "The source of a cell that needs no other file of the project."
     source = USE_STYLE.sub("plt.style.use(okbook_style)", source)
     held = MEASURED.sub(
@@ -346,7 +342,7 @@ def code_cell(piece, edition):
 
 def contents():
     "The table of contents without the pages of the API, which take long."
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
+    toc = settings.contents()
     for part in toc["parts"]:
         part["chapters"] = [c for c in part["chapters"] if c["file"] != "nbs/api"]
     path = CLASS / "_toc.yml"
@@ -359,7 +355,7 @@ def build():
     for edition in EDITIONS:
         shutil.rmtree(CLASS / edition, ignore_errors=True)
         (CLASS / edition).mkdir(parents=True)
-    settings = config() | {
+    overrides = config() | {
         "okbook_edition": "class",
         "nb_execution_mode": "off",
         "nb_mime_priority_overrides": [[ClassBuilder.name, "text/plain", 1]],
@@ -373,7 +369,7 @@ def build():
             outdir=CLASS,
             doctreedir=CLASS / ".doctrees",
             buildername=ClassBuilder.name,
-            confoverrides=settings,
+            confoverrides=overrides,
             status=None,
             warning=said,
         )
@@ -401,13 +397,9 @@ def launch(app, pagename, templatename, context, doctree):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--if-stale", action="store_true", help="only if sources differ"
-    )
-    options = parser.parse_args()
+    "Write the class edition, if its sources have changed."
     stamp, sources = CLASS / fingerprint.STAMP, fingerprint.everything()
-    if options.if_stale and stamp.exists() and stamp.read_text() == sources:
+    if stamp.exists() and stamp.read_text() == sources:
         return
     stamp.unlink(missing_ok=True)
     build()

@@ -1,7 +1,6 @@
 """What `elsewhere` starts under a setting: ``python -m okbook_book.elsewhere_inside
 PART FILE PATTERNS``."""
 
-import fnmatch
 import json
 import re
 import sys
@@ -11,11 +10,8 @@ from pathlib import Path
 
 import nbformat
 
+from .execute import chosen
 from .fingerprint import ROOT
-
-
-def _chosen(name, patterns):
-    return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
 def slices(patterns, folder):
@@ -23,7 +19,7 @@ def slices(patterns, folder):
     from okbook import tables
 
     for name, table in tables.find_tables().items():
-        for key in table.slice if _chosen(name, patterns) else ():
+        for key in table.slice if chosen(name, patterns) else ():
             start = time.perf_counter()
             status, said = slice_cell(table, key, ROOT / "tables" / name)
             yield [
@@ -63,7 +59,7 @@ def notebooks(patterns, folder):
     from . import execute
 
     todo, timeout = execute.prepared()
-    todo = {path: nb for path, nb in todo.items() if _chosen(path.stem, patterns)}
+    todo = {path: nb for path, nb in todo.items() if chosen(path.stem, patterns)}
     for path, notebook, seconds in execute.several(todo, timeout, allow_errors=True):
         nbformat.write(notebook, folder / path.name)
         yield notebook_cells(path, notebook, seconds)

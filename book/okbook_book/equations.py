@@ -12,20 +12,20 @@ Everything is read from the sources, nothing is written twice:
 """
 
 import ast
-import configparser
 import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.errors import NoUri
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-ROOT = Path(__file__).parents[2]
+from . import settings
+from .fingerprint import ROOT
+
 SOURCES = {
     "ok3": "OK3",
     "rrsn": "RRSN",
@@ -178,9 +178,7 @@ def equation_index(root=ROOT):
 def chapters(root=ROOT):
     """The notebook and label each module comes from: {'okbook.trees.tree':
     ('nbs/01_trees', 'ch-trees')}."""
-    config = configparser.ConfigParser()
-    config.read(root / "settings.ini")
-    package, out = config["DEFAULT"]["lib_name"], {}
+    package, out = settings.package(root)["lib_name"], {}
     for path, nb in notebooks(root):
         text = ["".join(c["source"]) for c in nb["cells"]]
         label = next((m[1] for t in text if (m := re.match(r"\(([\w-]+)\)=", t))), None)

@@ -10,15 +10,15 @@ import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import datetime
+from fnmatch import fnmatch
 from pathlib import Path
 
 import nbformat
-import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from . import directives, equations, fingerprint, pages
+from . import directives, equations, fingerprint, pages, settings
 
 # What a slow machine may need to start a kernel, and to pass on what a cell prints:
 # nbclient allows 60 s and 4 s.
@@ -53,9 +53,7 @@ def execute(path, notebook, timeout, allow_errors=False):
 def prepared():
     """What the book executes: the notebooks as the build sees them, by path, and the
     seconds that a cell may take."""
-    config = yaml.safe_load(
-        (fingerprint.ROOT / "_config.yml").read_text(encoding="utf8")
-    )
+    config = settings.book()
     skip, timeout = (
         config["sphinx"]["config"]["nbdev_skip_flags"],
         config["execute"]["timeout"],
@@ -146,7 +144,13 @@ def cached():
     }
 
 
-def main():
+def chosen(name, patterns):
+    "Whether one of the patterns, such as '05*', is that of a name; without any, it is."
+    return not patterns or any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def main(patterns=()):
+    "Execute the notebooks of the book, or those named, as far as the cache lacks them."
     (notebooks, timeout), start = prepared(), time.perf_counter()
     cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
     borrow(
@@ -157,7 +161,9 @@ def main():
             if not fingerprint.reads_data(p, nb)
         },
     )
-    todo = missing(cache, notebooks)
+    todo = missing(
+        cache, {p: nb for p, nb in notebooks.items() if chosen(p.stem, patterns)}
+    )
     for path, notebook, seconds in several(todo, timeout):
         name = equations.docname(path)
         if seconds is None:

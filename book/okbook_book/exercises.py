@@ -1,11 +1,12 @@
 """Exercises: how they stand in the notebooks, and what the book makes of them.
 
 The statement is a Markdown cell between ``{exercise-start}`` and ``{exercise-end}``,
-whose class has the level (`LEVELS`), and ``proof`` where no program grades the answer.
-Code cells name their part in a first line, ``#| stub ex-name``: a ``stub`` to fill, the
-``solution``, the ``test`` that judges an answer, and answers that CI judges, ``wrong``
-and ``right``. The solution stands between ``{solution-start}`` and ``{solution-end}``;
-if its cells have the tag ``teacher``, the book does not print it, and says so.
+whose class has the level (`LEVELS`), and ``proof`` or ``report`` (`WRITTEN`) where no
+program grades the answer. Code cells name their part in a first line, ``#| stub
+ex-name``: a ``stub`` to fill, the ``solution``, the ``test`` that judges an answer, and
+answers that CI judges, ``wrong`` and ``right``. The solution stands between
+``{solution-start}`` and ``{solution-end}``; if its cells have the tag ``teacher``, the
+book does not print it, and says so.
 """
 
 import ast
@@ -18,6 +19,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from . import directives
 
 LEVELS = ("warm-up", "standard", "hard", "project")
+WRITTEN = ("proof", "report")
 PARTS = ("stub", "solution", "test", "wrong", "right")
 START = re.compile(
     r"^```\{exercise-start\} *(?P<title>.*)\n(?P<options>(?::\w+:.*\n)*)", re.M
@@ -46,8 +48,9 @@ class Exercise:
         return next((c for c in self.classes if c in LEVELS), None)
 
     @property
-    def proof(self):
-        return "proof" in self.classes
+    def written(self):
+        "Whether a reader grades the answer, by a rubric."
+        return any(kind in self.classes for kind in WRITTEN)
 
 
 def part(source):
@@ -166,13 +169,12 @@ class Levels(SphinxPostTransform):
     def run(self, **kwargs):
         for node in self.document.findall(nodes.Admonition):
             if "exercise" in node.get("classes", ()) and len(node):
-                for level in set(LEVELS) & set(node["classes"]):
-                    proof = ", proof" if "proof" in node["classes"] else ""
-                    node[0] += nodes.inline("", level + proof, classes=["okb-level"])
+                marks = [c for c in (*LEVELS, *WRITTEN) if c in node["classes"]]
+                if marks:
+                    text = ", ".join(marks)
+                    node[0] += nodes.inline("", text, classes=["okb-level"])
                     # these classes mean something else to the theme
-                    node["classes"] = [
-                        c for c in node["classes"] if c not in (level, "proof")
-                    ]
+                    node["classes"] = [c for c in node["classes"] if c not in marks]
 
 
 def setup(app):

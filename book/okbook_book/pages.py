@@ -42,13 +42,18 @@ def cache_on_everything(app, config):
     config.nb_execution_cache_path = str(cache_folder(Path(app.outdir).parent))
 
 
+def seconds(env, docname):
+    "How long the cells of a page ran; nothing if they did not."
+    known = getattr(env, "nb_metadata", {}).get(docname, {})
+    return (known.get("exec_data") or {}).get("runtime")
+
+
 def running_time(app, pagename, templatename, context, doctree):
     "Say at the foot of a notebook's page how long its cells took."
-    data = getattr(app.env, "nb_metadata", {}).get(pagename, {}).get("exec_data")
-    if data and data.get("runtime") and "body" in context:
+    taken = seconds(app.env, pagename)
+    if taken and "body" in context:
         context["body"] += (
-            f'<p class="running-time">The cells of this page ran in '
-            f"{data['runtime']:.1f} s.</p>"
+            f'<p class="running-time">The cells of this page ran in {taken:.1f} s.</p>'
         )
 
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
-import yaml
-
+from . import settings
 from .checks import HTML, Page
 from .equations import ROOT
 from .measure import CHROMIUM
@@ -278,8 +277,7 @@ def main(argv=None):
     options = parser.parse_args(argv)
     if CHROMIUM is None:
         sys.exit("make pdf needs Chromium, and there is none on this machine")
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
-    leaves = book_order(contents, options.html)
+    leaves = book_order(settings.contents(), options.html)
     if not leaves:
         sys.exit(f"there is no built book in {options.html}: run `make book`")
     sheets = bind(leaves, options.out)

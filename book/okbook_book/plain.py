@@ -15,7 +15,7 @@ from sphinx_exercise.nodes import is_exercise_node, solution_node
 from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
 
 from . import quiz
-from .exercises import LEVELS
+from .exercises import LEVELS, WRITTEN
 
 THEOREMS = (*NODE_TYPES.values(), unenumerable_node)
 COMMAND = re.compile(r"\\([A-Za-z]+)")
@@ -146,7 +146,7 @@ class Markdown:
 
     def exercise(self, node):
         label, classes = node["label"], node["classes"]
-        marks = [name for name in (*LEVELS, "proof") if name in classes]
+        marks = [name for name in (*LEVELS, *WRITTEN) if name in classes]
         name = f"Exercise {self.number(node, 'exercise')}".rstrip()
         title = self.inline(node[0]).strip()
         head = f"#### {name} {title}".rstrip()

@@ -9,6 +9,8 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxRole
 
+from .pages import seconds
+
 
 class runtime(nodes.inline):
     "The place of the seconds; `page` is the name of the page."
@@ -26,11 +28,9 @@ class Runtimes(SphinxPostTransform):
     default_priority = 20
 
     def run(self, **kwargs):
-        known = getattr(self.env, "nb_metadata", {})
         for node in list(self.document.findall(runtime)):
-            data = known.get(node["page"], {}).get("exec_data") or {}
-            seconds = data.get("runtime")
-            told = f"{seconds:.0f} s" if seconds else "–"
+            taken = seconds(self.env, node["page"])
+            told = f"{taken:.0f} s" if taken else "–"
             node.replace_self(nodes.inline("", told))
 
 

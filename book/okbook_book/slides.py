@@ -17,9 +17,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
 from bs4 import BeautifulSoup, NavigableString
 
+from . import settings
 from .checks import HTML
 from .fingerprint import ROOT
 from .pages import MATHJAX
@@ -204,8 +204,7 @@ def chapters(built=HTML):
 
 def mathjax():
     "MathJax's settings: the macros of the book."
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
-    tex = settings["sphinx"]["config"]["mathjax3_config"]["tex"]
+    tex = settings.book()["sphinx"]["config"]["mathjax3_config"]["tex"]
     return json.dumps({"tex": tex, "options": {"enableMenu": False}})
 
 
@@ -223,7 +222,7 @@ def write(built=HTML, target=SLIDES):
     shutil.copyfile(built / "_static" / MATHJAX, target / "tex-svg.js")
     for name in ("slides.css", "slides.js"):
         shutil.copyfile(STATIC / name, target / name)
-    counts = {}
+    counts, tex = {}, mathjax()
     for paths in chapters(built).values():
         slides = deck(paths)
         title = BeautifulSoup(slides[0].content, "html.parser").h1.get_text()
@@ -236,7 +235,7 @@ def write(built=HTML, target=SLIDES):
             (target / "_images").mkdir(exist_ok=True)
             shutil.copyfile(built / image, target / image)
         name = f"{paths[0].stem}.html"
-        page = PAGE.format(title=html.escape(title), mathjax=mathjax(), slides=text)
+        page = PAGE.format(title=html.escape(title), mathjax=tex, slides=text)
         (target / name).write_text(page, encoding="utf8")
         counts[name] = (title, len(slides))
     links = "".join(

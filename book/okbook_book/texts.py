@@ -2,7 +2,7 @@
 data.
 
 ``python -m okbook_book.texts`` executes the notebooks without data and with it, as far
-as the cache has them not, and compares.
+as the cache has them not, and compares; with ``--notebooks '05*'`` those of chapter 5.
 
 What a page says in Markdown is the same in both by construction. Of the code cells, all
 text of the outputs is compared: what is printed, results in every textual form, and
@@ -10,6 +10,7 @@ HTML. Cells tagged as demonstrations may differ, and hidden ones; numbers that d
 a clock may, and the bytes of images.
 """
 
+import argparse
 import ast
 import contextlib
 import difflib
@@ -167,22 +168,31 @@ def surroundings(data):
         os.environ.update(before)
 
 
-def executed(data):
+def executed(data, patterns=()):
     """The book's notebooks by path, executed with the data of a folder or of none,
     as far as the cache has them not."""
     with surroundings(data):
-        execute.main()
-        return {path: notebook for path, (notebook, _) in execute.cached().items()}
+        execute.main(patterns)
+        return {
+            path: notebook
+            for path, (notebook, _) in execute.cached().items()
+            if execute.chosen(path.stem, patterns)
+        }
 
 
-def main():
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--notebooks", nargs="+", default=[], metavar="PATTERN")
+    patterns = parser.parse_args(arguments).notebooks
     data = os.environ.get("OKBOOK_DATA")
     if not data:
         raise SystemExit("texts: set OKBOOK_DATA to the folder with the data")
-    without, with_data = executed(None), executed(data)
+    without, with_data = executed(None, patterns), executed(data, patterns)
     both = without.keys() & with_data.keys()
     failed = [
-        f"{docname(path)}: a cell fails" for path, _ in notebooks() if path not in both
+        f"{docname(path)}: a cell fails"
+        for path, _ in notebooks()
+        if path not in both and execute.chosen(path.stem, patterns)
     ]
     pairs = [
         (path, nb, with_data[path]) for path, nb in without.items() if path in both

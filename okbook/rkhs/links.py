@@ -558,6 +558,8 @@ def pair_folds(
     [2, 2, 2]
     """
     A = check_array(A, input_name="A")
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be square: got shape {A.shape}.")
     known = np.ones(A.shape, dtype=bool) if known is None else known
     rows, cols = np.nonzero(np.triu(known, 1))
     if isinstance(cv, Integral):

@@ -1,0 +1,27 @@
+"""What the project's own files say.
+
+They are ``settings.ini`` of the package, ``_config.yml`` and ``_toc.yml`` of the book.
+"""
+
+import configparser
+
+import yaml
+
+from .fingerprint import ROOT
+
+
+def package(root=ROOT):
+    "The settings of the package, by name."
+    parser = configparser.ConfigParser()
+    parser.read(root / "settings.ini")
+    return parser["DEFAULT"]
+
+
+def book():
+    "The settings of the book, as they are written for Jupyter Book."
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
+
+
+def contents():
+    "The table of contents of the book."
+    return yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
