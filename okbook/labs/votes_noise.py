@@ -84,7 +84,7 @@ def _fold_table(times, **fields):
 
 # %% ../../nbs/51_noise.ipynb #n8000007
 PLANNED = 10
-TIMES = dict.fromkeys(DATASETS, PLANNED) | {"Spambase": 3}
+TIMES = dict.fromkeys(DATASETS, PLANNED)
 TABLE = _fold_table(
     TIMES,
     id="votes-noise",
