@@ -2,7 +2,8 @@
 
 A test that asks for a dataset has the mark `needs_data`, so that a second pass, with
 the data, runs those only. A test with the mark `sweep` does the same with each page of
-the book, at some seconds each; ``--share 2/6`` runs every sixth, from the second on.
+the book, or each module, at some seconds each; ``--share 2/6`` runs every sixth, from
+the second on.
 """
 
 import os

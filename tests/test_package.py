@@ -147,8 +147,10 @@ def test_modules_inside_packages_are_found():
     assert not [name for name in found if name.startswith("okbook.labs")]
 
 
-def test_imports_are_light(installed):
-    loaded = imported(f"import {', '.join(modules())}", installed)[1]
+@pytest.mark.sweep
+@pytest.mark.parametrize("module", modules())
+def test_import_is_light(installed, module):
+    loaded = imported(f"import {module}", installed)[1]
     assert not {"cvxpy", "matplotlib", "IPython", "dask"} & set(loaded)
 
 

@@ -20,8 +20,8 @@ pytestmark = [
     ),
 ]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# What an empty environment may grow by, in the megabytes of `du -m` (2^20 bytes), of
-# files as they are packed: the compiler of Numba, llvmlite, takes nearly half of it.
+# What an empty environment may grow by, in megabytes (10^6 bytes) of files as they are
+# packed: the compiler of Numba, llvmlite, takes nearly half of it.
 LARGEST = 400
 
 
@@ -55,7 +55,7 @@ def test_twine_is_content(built):
 
 def megabytes(folder):
     files = (path for path in folder.rglob("*") if not path.is_symlink())
-    return sum(path.stat().st_size for path in files if path.is_file()) / 2**20
+    return sum(path.stat().st_size for path in files if path.is_file()) / 1e6
 
 
 def oldest():

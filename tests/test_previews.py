@@ -163,8 +163,7 @@ def roles():
 
 
 def one_of_each():
-    """For each kind a link in view: page, target, and words that its card must hold,
-    without spaces: where an element ends, a browser sees one, and its text has none."""
+    "For each kind a link in view: page, target, and words that its card must hold."
     seen = {}
     for kind, page, link, to, anchor in links():
         folded = link.find_parent(
@@ -184,7 +183,7 @@ def one_of_each():
         else:
             text = target.p.get_text()
         if len(" ".join(text.split())) > 2:
-            seen[kind] = (page, link["href"], "".join(text.split()))
+            seen[kind] = (page, link["href"], " ".join(text.split()))
     return seen
 
 
@@ -233,7 +232,7 @@ def check_card(tab, words):
     # Where the focus goes, the page scrolls to, and no sooner than it has time for it.
     tab.wait_for_function(IN_SIGHT, arg=card, timeout=PATIENCE)
     found = card.evaluate(CARD)
-    assert words in "".join(found["text"].split())
+    assert words in " ".join(found["text"].split())
     assert not found["inside"] and not found["raw"] and not found["errors"]
     assert "\\" not in found["text"]
     assert found["images"]

@@ -13,7 +13,8 @@ import time
 import nbformat
 
 from .classes import CLASS
-from .execute import PATIENCE, WITHOUT_DATA, chosen
+from .execute import PATIENCE, WITHOUT_DATA
+from .patterns import chosen
 
 LIMIT = 60
 

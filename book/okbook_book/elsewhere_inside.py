@@ -10,8 +10,8 @@ from pathlib import Path
 
 import nbformat
 
-from .execute import chosen
 from .fingerprint import ROOT
+from .patterns import chosen
 
 
 def slices(patterns, folder):

@@ -10,7 +10,6 @@ import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import datetime
-from fnmatch import fnmatch
 from pathlib import Path
 
 import nbformat
@@ -19,6 +18,7 @@ from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
 from . import directives, equations, fingerprint, pages, settings
+from .patterns import chosen
 
 # What a slow machine may need to start a kernel, and to pass on what a cell prints:
 # nbclient allows 60 s and 4 s.
@@ -126,13 +126,11 @@ def missing(cache, notebooks):
     }
 
 
-def cached():
-    """The book's notebooks as they were executed last, and the seconds of their
-    cells, by path; without those that fail."""
-    cache, notebooks = (
-        get_cache(pages.cache_folder(fingerprint.ROOT / "_build")),
-        prepared()[0],
-    )
+def cached(patterns=()):
+    """The book's notebooks as they were executed last, or those named, and the seconds
+    of their cells, by path; without those that fail."""
+    cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
+    notebooks = {p: nb for p, nb in prepared()[0].items() if chosen(p.stem, patterns)}
     found = {
         path: notebooks[path]
         for path in notebooks.keys() - missing(cache, notebooks).keys()
@@ -142,11 +140,6 @@ def cached():
         path: (nb, cache.get_cache_record(pk).data.get("cells", []))
         for path, (pk, nb) in sorted(merged.items())
     }
-
-
-def chosen(name, patterns):
-    "Whether one of the patterns, such as '05*', is that of a name; without any, it is."
-    return not patterns or any(fnmatch(name, pattern) for pattern in patterns)
 
 
 def main(patterns=()):

@@ -172,7 +172,8 @@ class Levels(SphinxPostTransform):
                 marks = [c for c in (*LEVELS, *WRITTEN) if c in node["classes"]]
                 if marks:
                     text = ", ".join(marks)
-                    node[0] += nodes.inline("", text, classes=["okb-level"])
+                    badge = nodes.inline("", text, classes=["okb-level"])
+                    node[0] += [nodes.Text(" "), badge]
                     # these classes mean something else to the theme
                     node["classes"] = [c for c in node["classes"] if c not in marks]
 

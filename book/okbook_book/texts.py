@@ -20,6 +20,7 @@ import sys
 
 from . import execute
 from .equations import docname, notebooks
+from .patterns import chosen
 
 UNSEEN = {"demonstration", "remove-cell", "remove-output"}
 CLOCKS = {"perf_counter", "time"}
@@ -173,11 +174,8 @@ def executed(data, patterns=()):
     as far as the cache has them not."""
     with surroundings(data):
         execute.main(patterns)
-        return {
-            path: notebook
-            for path, (notebook, _) in execute.cached().items()
-            if execute.chosen(path.stem, patterns)
-        }
+        found = execute.cached(patterns)
+        return {path: notebook for path, (notebook, _) in found.items()}
 
 
 def main(arguments=None):
@@ -192,7 +190,7 @@ def main(arguments=None):
     failed = [
         f"{docname(path)}: a cell fails"
         for path, _ in notebooks()
-        if path not in both and execute.chosen(path.stem, patterns)
+        if path not in both and chosen(path.stem, patterns)
     ]
     pairs = [
         (path, nb, with_data[path]) for path, nb in without.items() if path in both
