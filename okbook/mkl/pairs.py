@@ -131,35 +131,29 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
     return out
 
 # %% ../../nbs/04_mkl.ipynb #dd25719b
-@njit(cache=True, nogil=True)
-def _pack_upper(K, out):
-    """The rows of the upper triangle of a matrix, one after the other."""
-    q = 0
-    for i in range(len(K)):
-        row, to = K[i, i:], out[q : q + len(K) - i]  # slices: copied many at a time
-        for j in range(len(row)):
-            to[j] = row[j]
-        q += len(row)
-
-
 # Rows of the tiles that are compared: two of them stay in the cache.
 _TILE = 64
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _asymmetry(K):
-    """Largest difference between a matrix and its transpose; NaN if it is not
-    finite."""
-    n, worst, total = len(K), 0.0, 0.0
+def _pack_upper(K, out):
+    """Write the rows of the upper triangle of a matrix one after the other. Returns
+    its largest difference from the transpose, NaN if it is not finite, and its
+    largest absolute entry."""
+    n, worst, largest, total = len(K), 0.0, 0.0, 0.0
     for top in range(0, n, _TILE):
         for left in range(top, n, _TILE):
             for i in range(top, min(n, top + _TILE)):
-                row, column = K[i, left : left + _TILE], K[left : left + _TILE, i]
+                first, last = max(i, left), min(n, left + _TILE)
+                q = i * n - i * (i + 1) // 2 + first  # the place of the pair (i, first)
+                to = out[q : q + last - first]
+                row, column = K[i, first:last], K[first:last, i]
                 for j in range(len(row)):
                     gap = abs(row[j] - column[j])
-                    worst = gap if gap > worst else worst
+                    worst, largest = max(worst, gap), max(largest, abs(row[j]))
                     total += gap
-    return worst if np.isfinite(total) else np.nan
+                    to[j] = row[j]
+    return (worst if np.isfinite(total) else np.nan), largest
 
 
 @njit(cache=True, nogil=True)
@@ -175,11 +169,12 @@ def _label_rows(codes, first, last, out):
 
 @njit(cache=True, nogil=True)
 def _transpose_rows(columns, first, last, m, Z):
-    """Write a few columns of Z, given as rows, a block of rows of Z at a time."""
-    for q in range(first, last):
-        to, column = Z[q, m : m + len(columns)], columns[:, q]
-        for k in range(len(column)):
-            to[k] = column[k]
+    """Write a few columns of Z, given as rows, a block of rows of Z at a time: its
+    cache lines are still there when the next column comes."""
+    for start in range(first, last, 2 * _TILE):
+        for k in range(len(columns)):
+            for q in range(start, min(last, start + 2 * _TILE)):
+                Z[q, m + k] = columns[k, q]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
 @validate_arrays(y="n; labels")
@@ -262,39 +257,40 @@ _SINGLE = np.finfo(np.float32)
 _SYMMETRIC = 1e-5
 
 
-def _is_symmetric(K):
-    """Whether an array is seen to be finite and symmetric at one reading. If not,
-    ``check_gram`` has the last word, and the error."""
+def _is_plain(K, n):
+    """Whether compiled code can read a Gram matrix as it is."""
     if type(K) is not np.ndarray or K.dtype not in (np.float32, np.float64):
         return False
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.flags.c_contiguous:
-        return False
-    return _asymmetry(K) <= _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
+    return K.shape == (n, n) and K.flags.c_contiguous
 
 
-def _checked_grams(kernels, n, check_psd):
-    """Gram matrices one at a time, each checked."""
-    for m, K in enumerate(kernels):
-        if check_psd or not _is_symmetric(K):
-            K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
+def _pack_checked(m, K, n, check_psd, out):
+    """Pack the upper triangle of Gram matrix number m, and check the matrix at the
+    same reading. Where this finds a fault, ``check_gram`` has the last word, and the
+    error."""
+    symmetric = False
+    if not check_psd and _is_plain(K, n):
+        gap, largest = _pack_upper(K, out)
+        symmetric = gap <= _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
+    if not symmetric:
+        K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
         if len(K) != n:
             raise ValueError(
                 f"kernels[{m}] must have a row and a column for each of the {n} "
                 f"labels: {K.shape}."
             )
-        largest = max(K.max(), -K.min())
-        if largest == 0.0:
-            raise ValueError(
-                f"kernels[{m}] is zero: it says nothing about any pair, and "
-                f"correlates with nothing."
-            )
-        if not _SINGLE.tiny <= largest <= _SINGLE.max:
-            raise ValueError(
-                f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
-                f"single precision, which holds {_SINGLE.tiny:.2g} to "
-                f"{_SINGLE.max:.2g}. Scale the kernel, as standardize_gram does."
-            )
-        yield K
+        largest = _pack_upper(np.ascontiguousarray(K), out)[1]
+    if largest == 0.0:
+        raise ValueError(
+            f"kernels[{m}] is zero: it says nothing about any pair, and "
+            f"correlates with nothing."
+        )
+    if not _SINGLE.tiny <= largest <= _SINGLE.max:
+        raise ValueError(
+            f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
+            f"single precision, which holds {_SINGLE.tiny:.2g} to "
+            f"{_SINGLE.max:.2g}. Scale the kernel, as standardize_gram does."
+        )
 
 # %% ../../nbs/04_mkl.ipynb #d87f8ded
 # Numbers of single precision in a cache line of 64 bytes: so many columns of Z are
@@ -302,9 +298,9 @@ def _checked_grams(kernels, n, check_psd):
 _CACHE_LINE = 16
 
 
-def _pair_matrix(kernels, n, p, n_jobs=None):
-    """The upper triangles of p Gram matrices as the columns of one float32 matrix,
-    its rows contiguous."""
+def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
+    """The upper triangles of p Gram matrices, which are checked, as the columns of one
+    float32 matrix, its rows contiguous."""
     Z = np.empty((n * (n + 1) // 2, p), dtype=np.float32)
     width = max(1, min(_CACHE_LINE, p // 4))
     columns = np.empty((width, len(Z)), dtype=np.float32)
@@ -312,7 +308,7 @@ def _pair_matrix(kernels, n, p, n_jobs=None):
     for K in kernels:
         if m + k == p:
             raise ValueError(f"There are more kernels than n_kernels={p}.")
-        _pack_upper(K, columns[k])
+        _pack_checked(m + k, K, n, check_psd, columns[k])
         k += 1
         if k == len(columns) or m + k == p:
             map_row_blocks(
@@ -594,8 +590,7 @@ class PairProblem:
                 "cannot tell their number."
             )
         self.n, self.n_kernels, self.n_jobs = len(codes), p, n_jobs
-        grams = _checked_grams(kernels, self.n, check_psd)
-        self.Z = _pair_matrix(grams, self.n, p, n_jobs)
+        self.Z = _pair_matrix(kernels, self.n, p, check_psd, n_jobs)
         self.t, self.pairs = pair_labels(codes), None
         if n_pairs is not None:
             self.correlations_ = pair_correlations(self.Z, self.n)  # of all pairs

@@ -1215,6 +1215,7 @@ def positive_grid(values: float | ArrayLike, name: str) -> list[float]:
 @validate_params(
     {"lams": ["array-like"], **_NEWTON_PARAMS}, prefer_skip_nested_validation=True
 )
+@validate_arrays(lams="q")
 def mkl_path(
     problem: "PairProblem",
     regularizer: "Regularizer",
