@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook.core import GramKernel, LinearKernel, RBFKernel
+from okbook.core import GramKernel, LinearKernel, RBFKernel, checks
 from okbook.mkl import (
     KernelCombiner,
     PairProblem,
@@ -373,8 +373,8 @@ def test_path_is_as_good_as_single_solves(name):
     assert mkl_path(problem, term, []) == []
     for lams, message in {
         (0.1, -1.0): "lam == -1.0, must be > 0",
-        (0.1, np.nan): "lam contains NaN or infinity",
-        (np.inf,): "lam contains NaN or infinity",
+        (0.1, np.nan): "lams contains NaN",
+        (np.inf,): "lams contains infinity",
     }.items():
         with pytest.raises(ValueError, match=message):
             mkl_path(problem, term, lams)
@@ -403,6 +403,21 @@ def test_path_of_many_pairs(name, tol):
     assert_allclose(
         dual_value(problem, term, lams[0], again.a), again.dual, rtol=2e-4, atol=1e-6
     )
+
+
+def test_path_reads_the_pairs_for_its_passes_only(monkeypatch):
+    """The arrays are checked once, at the door: neither a step nor a thread of the
+    rounds looks for NaN in all pairs again."""
+    read, checked = checks._read, []
+    monkeypatch.setattr(
+        checks, "_read", lambda *given: checked.append(given[1]) or read(*given)
+    )
+    problem = many()
+    problem.n_jobs = 2
+    path = mkl_path(problem, term_of(problem, "l1"), [0.1, 0.03, 0.01, 1e-3], tol=1e-5)
+    assert max(found.n_iter for found in path) > 0  # there were rounds
+    assert [place for place in checked if "smoothed" in place or "step" in place] == []
+    assert "mkl_path: lams" in checked
 
 
 def test_path_from_zero_to_a_small_lam():

@@ -10,6 +10,7 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cache
 from numbers import Integral, Real
@@ -1170,10 +1171,15 @@ def _solve_in_rounds(newton, sample, states):
             # the bound of this point alone: it shows what the round has gained
             state.point, state.dual = point, 0.0
         states = [state for state in states if not _closes_round(newton, state)]
+        # a context of its own tells each task that the arrays have been checked
+        tasks = [(copy_context(), state) for state in states]
         with ThreadPoolExecutor(effective_n_jobs(newton.loss.n_jobs)) as pool:
             list(
                 pool.map(
-                    lambda state: _improve_on_sample(newton, sample, state), states
+                    lambda task: task[0].run(
+                        _improve_on_sample, newton, sample, task[1]
+                    ),
+                    tasks,
                 )
             )
 
