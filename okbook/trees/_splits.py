@@ -592,33 +592,73 @@ def _side_sums_gram(values, offset, stride, place, rows, side, m, index):
 CHUNK = np.uintp(64)  # so many rows of the factor stay in the fastest cache
 
 
-@jit
+@jit_inline
+def _add_rows(phi, i, j, k, l, c, p, q, r, s):
+    "The running sums of four columns, four examples later."
+    d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
+    return (
+        p + ((phi[i, c] + phi[j, c]) + (phi[k, c] + phi[l, c])),
+        q + ((phi[i, d] + phi[j, d]) + (phi[k, d] + phi[l, d])),
+        r + ((phi[i, e] + phi[j, e]) + (phi[k, e] + phi[l, e])),
+        s + ((phi[i, f] + phi[j, f]) + (phi[k, f] + phi[l, f])),
+    )
+
+
+@jit_inline
+def _four_so_far(part, c, fresh):
+    "The sums of four columns up to this chunk; zeros before the first one."
+    if fresh:
+        return 0.0, 0.0, 0.0, 0.0
+    d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
+    return part[c], part[d], part[e], part[f]
+
+
+@jit_inline
+def _keep_four(part, c, p, q, r, s):
+    "Write them back."
+    d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
+    part[c], part[d], part[e], part[f] = p, q, r, s
+
+
+@jit_inline
 def _side_sums_factor(phi, total, part, side, start, stop):
     """The same two numbers from the factor, `|g|^2` and `<g, t>`, where g sums the rows
-    of the side; and their weight."""
-    last, one, two, three = np.uintp(stop), np.uintp(1), np.uintp(2), np.uintp(3)
-    part[:] = 0.0
-    for first in range(np.uintp(start), last, CHUNK):
-        end = min(first + CHUNK, last)
+    of the side, of which there is at least one; and their weight. Twelve columns in a
+    pass, the rest by fours."""
+    begin, last, width = np.uintp(start), np.uintp(stop), np.uintp(part.shape[0])
+    one, two, three = np.uintp(1), np.uintp(2), np.uintp(3)
+    zero, four, eight, twelve = np.uintp(0), np.uintp(4), np.uintp(8), np.uintp(12)
+    rest = width - width % twelve
+    for first in range(begin, last, CHUNK):
+        fresh, end = first == begin, min(first + CHUNK, last)
         by_four = end - ((end - first) & three)
-        for c in range(np.uintp(0), np.uintp(part.shape[0]), np.uintp(4)):
-            d, e, f = c + one, c + two, c + three
-            p, q, r, s = part[c], part[d], part[e], part[f]
-            for a in range(first, by_four, np.uintp(4)):
+        for c in range(zero, rest, twelve):
+            p, q, r, s = _four_so_far(part, c, fresh)
+            t, u, v, w = _four_so_far(part, c + four, fresh)
+            x, y, z, o = _four_so_far(part, c + eight, fresh)
+            for a in range(first, by_four, four):
                 i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
-                p += (phi[i, c] + phi[j, c]) + (phi[k, c] + phi[l, c])
-                q += (phi[i, d] + phi[j, d]) + (phi[k, d] + phi[l, d])
-                r += (phi[i, e] + phi[j, e]) + (phi[k, e] + phi[l, e])
-                s += (phi[i, f] + phi[j, f]) + (phi[k, f] + phi[l, f])
+                p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
+                t, u, v, w = _add_rows(phi, i, j, k, l, c + four, t, u, v, w)
+                x, y, z, o = _add_rows(phi, i, j, k, l, c + eight, x, y, z, o)
             for a in range(by_four, end):
                 i = side[a]
-                p += phi[i, c]
-                q += phi[i, d]
-                r += phi[i, e]
-                s += phi[i, f]
-            part[c], part[d], part[e], part[f] = p, q, r, s
+                p, q, r, s = _add_four(phi, i, c, p, q, r, s)
+                t, u, v, w = _add_four(phi, i, c + four, t, u, v, w)
+                x, y, z, o = _add_four(phi, i, c + eight, x, y, z, o)
+            _keep_four(part, c, p, q, r, s)
+            _keep_four(part, c + four, t, u, v, w)
+            _keep_four(part, c + eight, x, y, z, o)
+        for c in range(rest, width, four):
+            p, q, r, s = _four_so_far(part, c, fresh)
+            for a in range(first, by_four, four):
+                i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
+                p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
+            for a in range(by_four, end):
+                p, q, r, s = _add_four(phi, side[a], c, p, q, r, s)
+            _keep_four(part, c, p, q, r, s)
     A, R = 0.0, 0.0
-    for c in range(2, part.shape[0]):
+    for c in range(two, width):
         A += part[c] * part[c]
         R += part[c] * total[c]
     return A, R, part[0]
@@ -630,8 +670,8 @@ def _value_range(X, f, samples, start, stop, values):
     largest."""
     # unsigned, so that no index can be negative
     first, n = np.uintp(start), np.uintp(stop - start)
-    low = high = X[f, samples[first]]
-    for k in range(n):
+    values[0] = low = high = X[f, samples[first]]
+    for k in range(np.uintp(1), n):
         x = X[f, samples[first + k]]
         values[k] = x
         low = x if x < low else low  # min() and max() would look for NaN

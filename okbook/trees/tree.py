@@ -423,9 +423,11 @@ class FactorOutputs(NamedTuple):
 
     def weighted_by(self, weight: Array, weighted: bool) -> Any:
         "What the search reads, for weights of the examples."
-        trace, rows = weight * self.diagonal, np.zeros(len(self.phi))
-        square = weight * weight * self.diagonal
-        phi = self.columns * weight[:, None] if weighted else self.columns
+        rows, phi, trace = np.zeros(len(self.phi)), self.columns, self.diagonal
+        if not weighted:  # all weights are one
+            return Outputs(NO_GRAM, phi, weight, trace, trace, rows, weighted)
+        trace, square = weight * self.diagonal, weight * weight * self.diagonal
+        phi = self.columns * weight[:, None]
         return Outputs(NO_GRAM, phi, weight, trace, square, rows, weighted)
 
     def workspace(self, weighted: bool) -> Array:
@@ -589,6 +591,7 @@ class TreeGrower:
         self, X: Array, outputs: GramOutputs | FactorOutputs, rules: Rules
     ) -> None:
         self.outputs, self.rules, self.n_samples = outputs, rules, len(X)
+        self.ones = np.ones(len(X))  # the weights of all trees without weights
         # sorted thresholds read a feature at a time, drawn ones an example
         self.X = np.ascontiguousarray(X).T
         self.order = self.by_rows = None
@@ -632,8 +635,10 @@ class TreeGrower:
             The grown tree.
         """
         weighted = weight is not None
-        w = weight if weighted else np.ones(self.n_samples)
-        samples = np.flatnonzero(w).astype(np.int32)
+        w = weight if weighted else self.ones
+        samples = np.arange(self.n_samples, dtype=np.int32)
+        if weighted:
+            samples = samples[w != 0]
         size = 2 * len(samples) - 1
         (right, feature, start, stop), (threshold, impurity) = columns = (
             np.empty((4, size), np.int32),
