@@ -733,7 +733,8 @@ def _best_random_split(examples, rows, factor, block, samples, node, work, rules
             found, cut, best = f, threshold, node.scatter
             kept, kept_left = free, n_left
         elif min(n_left, n - n_left) >= rules.min_samples_leaf:
-            side, m = (left, n_left) if 2 * n_left <= n else (right, n - n_left)
+            # the smaller side, without a branch
+            side, m = sides[free + (2 * n_left > n)], min(n_left, n - n_left)
             A = R = w = 0.0
             if in_gram:
                 w = _total_weight(examples.weight, side, zero, m)
