@@ -25,7 +25,7 @@ import numpy as np
 from okbook.tables import count_outcomes
 
 from . import landing
-from .equations import ROOT
+from .fingerprint import ROOT
 from .ledger import cells
 
 FOLDER = ROOT / "book" / "readme"
