@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['FEATURE_THRESHOLD', 'TIE', 'DECREASE_ROUNDING', 'RAND_MAX', 'SMALL_BLOCK', 'jit', 'jit_inline', 'jit_any_order',
-           'DE_BRUIJN', 'BIT_POSITION', 'SHORT_LIST', 'CHUNK', 'CACHE', 'KNOWN', 'FOUND', 'DRAWN', 'VISITED', 'LAST',
-           'FRAME', 'LOW_RANK', 'Outputs', 'Rules', 'Node', 'Block', 'Factor', 'Order', 'Rows', 'Examples', 'Split',
-           'Sampler', 'Workspace', 'Nodes', 'by_fours', 'new_workspace', 'grow']
+           'DE_BRUIJN', 'BIT_POSITION', 'SHORT_LIST', 'CACHE', 'KNOWN', 'FOUND', 'DRAWN', 'VISITED', 'LAST', 'FRAME',
+           'LOW_RANK', 'Outputs', 'Rules', 'Node', 'Block', 'Factor', 'Order', 'Rows', 'Examples', 'Split', 'Sampler',
+           'Workspace', 'Nodes', 'by_fours', 'new_workspace', 'grow']
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #b1000005
 from typing import NamedTuple
@@ -589,9 +589,6 @@ def _side_sums_gram(values, offset, stride, place, rows, side, m, index):
     return A, R
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #3c14e2c3
-CHUNK = np.uintp(64)  # so many rows of the factor stay in the fastest cache
-
-
 @jit_inline
 def _add_rows(phi, i, j, k, l, c, p, q, r, s):
     "The running sums of four columns, four examples later."
@@ -605,17 +602,8 @@ def _add_rows(phi, i, j, k, l, c, p, q, r, s):
 
 
 @jit_inline
-def _four_so_far(part, c, fresh):
-    "The sums of four columns up to this chunk; zeros before the first one."
-    if fresh:
-        return 0.0, 0.0, 0.0, 0.0
-    d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
-    return part[c], part[d], part[e], part[f]
-
-
-@jit_inline
 def _keep_four(part, c, p, q, r, s):
-    "Write them back."
+    "Write the sums of four columns."
     d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
     part[c], part[d], part[e], part[f] = p, q, r, s
 
@@ -625,38 +613,41 @@ def _side_sums_factor(phi, total, part, side, start, stop):
     """The same two numbers from the factor, `|g|^2` and `<g, t>`, where g sums the rows
     of the side, of which there is at least one; and their weight. Twelve columns in a
     pass, the rest by fours."""
-    begin, last, width = np.uintp(start), np.uintp(stop), np.uintp(part.shape[0])
+    first, end, width = np.uintp(start), np.uintp(stop), np.uintp(part.shape[0])
     one, two, three = np.uintp(1), np.uintp(2), np.uintp(3)
-    zero, four, eight, twelve = np.uintp(0), np.uintp(4), np.uintp(8), np.uintp(12)
-    rest = width - width % twelve
-    for first in range(begin, last, CHUNK):
-        fresh, end = first == begin, min(first + CHUNK, last)
-        by_four = end - ((end - first) & three)
-        for c in range(zero, rest, twelve):
-            p, q, r, s = _four_so_far(part, c, fresh)
-            t, u, v, w = _four_so_far(part, c + four, fresh)
-            x, y, z, o = _four_so_far(part, c + eight, fresh)
-            for a in range(first, by_four, four):
-                i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
-                p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
-                t, u, v, w = _add_rows(phi, i, j, k, l, c + four, t, u, v, w)
-                x, y, z, o = _add_rows(phi, i, j, k, l, c + eight, x, y, z, o)
-            for a in range(by_four, end):
-                i = side[a]
-                p, q, r, s = _add_four(phi, i, c, p, q, r, s)
-                t, u, v, w = _add_four(phi, i, c + four, t, u, v, w)
-                x, y, z, o = _add_four(phi, i, c + eight, x, y, z, o)
-            _keep_four(part, c, p, q, r, s)
-            _keep_four(part, c + four, t, u, v, w)
-            _keep_four(part, c + eight, x, y, z, o)
-        for c in range(rest, width, four):
-            p, q, r, s = _four_so_far(part, c, fresh)
-            for a in range(first, by_four, four):
-                i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
-                p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
-            for a in range(by_four, end):
-                p, q, r, s = _add_four(phi, side[a], c, p, q, r, s)
-            _keep_four(part, c, p, q, r, s)
+    c, four, eight, twelve = np.uintp(0), np.uintp(4), np.uintp(8), np.uintp(12)
+    by_four = end - ((end - first) & three)
+    while c + twelve <= width:
+        a, p, q, r, s = first, 0.0, 0.0, 0.0, 0.0
+        t, u, v, w = 0.0, 0.0, 0.0, 0.0
+        x, y, z, o = 0.0, 0.0, 0.0, 0.0
+        while a < by_four:
+            i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
+            p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
+            t, u, v, w = _add_rows(phi, i, j, k, l, c + four, t, u, v, w)
+            x, y, z, o = _add_rows(phi, i, j, k, l, c + eight, x, y, z, o)
+            a += four
+        while a < end:
+            i = side[a]
+            p, q, r, s = _add_four(phi, i, c, p, q, r, s)
+            t, u, v, w = _add_four(phi, i, c + four, t, u, v, w)
+            x, y, z, o = _add_four(phi, i, c + eight, x, y, z, o)
+            a += one
+        _keep_four(part, c, p, q, r, s)
+        _keep_four(part, c + four, t, u, v, w)
+        _keep_four(part, c + eight, x, y, z, o)
+        c += twelve
+    while c < width:
+        a, p, q, r, s = first, 0.0, 0.0, 0.0, 0.0
+        while a < by_four:
+            i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
+            p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
+            a += four
+        while a < end:
+            p, q, r, s = _add_four(phi, side[a], c, p, q, r, s)
+            a += one
+        _keep_four(part, c, p, q, r, s)
+        c += four
     A, R = 0.0, 0.0
     for c in range(two, width):
         A += part[c] * part[c]
