@@ -285,7 +285,7 @@ def _pack_checked(m, K, n, check_psd, out):
             f"kernels[{m}] is zero: it says nothing about any pair, and "
             f"correlates with nothing."
         )
-    if not _SINGLE.tiny <= largest <= _SINGLE.max:
+    if not float(_SINGLE.tiny) <= largest <= float(_SINGLE.max):
         raise ValueError(
             f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
             f"single precision, which holds {_SINGLE.tiny:.2g} to "
@@ -704,7 +704,7 @@ class PairProblem:
         )
 
     def round_outward(
-        self, mu: Array, loss: float, total: float, v: Array
+        self, mu: Array, loss: float, total: float, v: Array, n_sums: int = 1
     ) -> tuple[float, float, Array]:
         r"""Bounds of three sums over pairs, on the side where a certificate holds
         whatever the rounding.
@@ -719,6 +719,8 @@ class PairProblem:
             The sum of dual variables between 0 and ``w``.
         v : ndarray of shape (p,)
             The adjoint of these.
+        n_sums : int, default=1
+            Of how many such sums each is put together, by addition and subtraction.
 
         Returns
         -------
@@ -737,9 +739,9 @@ class PairProblem:
         weight, sizes = float(self.absolute_sums_[0]), self.absolute_sums_[1:]
         error = sum_error(2 * (self.n_pairs + self.n_kernels + _FEW))
         return (
-            loss + error * (weight + float(sizes @ mu)),
-            float(total) * (1.0 - error),
-            v + error * sizes,
+            loss + n_sums * error * (weight + float(sizes @ mu)),
+            float(total) * (1.0 - error) - (n_sums - 1) * error * weight,
+            v + n_sums * error * sizes,
         )
 
 # %% ../../nbs/04_mkl.ipynb #6ac4e615
