@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['FEATURE_THRESHOLD', 'TIE', 'DECREASE_ROUNDING', 'RAND_MAX', 'SMALL_BLOCK', 'jit', 'jit_inline', 'jit_any_order',
-           'DE_BRUIJN', 'BIT_POSITION', 'SHORT_LIST', 'CACHE', 'KNOWN', 'FOUND', 'DRAWN', 'VISITED', 'LAST', 'FRAME',
-           'LOW_RANK', 'Outputs', 'Rules', 'Node', 'Block', 'Factor', 'Order', 'Rows', 'Examples', 'Split', 'Sampler',
-           'Workspace', 'Nodes', 'by_fours', 'new_workspace', 'grow']
+           'DE_BRUIJN', 'BIT_POSITION', 'SHORT_LIST', 'SPARSE', 'CACHE', 'KNOWN', 'FOUND', 'DRAWN', 'VISITED', 'LAST',
+           'FRAME', 'LOW_RANK', 'Outputs', 'Rules', 'Node', 'Block', 'Factor', 'Order', 'Rows', 'Examples', 'Split',
+           'Sampler', 'Workspace', 'Nodes', 'by_fours', 'new_workspace', 'grow']
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #b1000005
 from typing import NamedTuple
@@ -693,14 +693,20 @@ def _total_weight(weight, index, start, stop):
     return total
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #468d8c98
+SPARSE = 32  # twice the values in a cache line: one line in two is read
+
+
 @jit_inline
-def _best_random_split(examples, rows, factor, block, samples, node, work, rules):
+def _best_random_split(
+    examples, by_feature, rows, factor, block, samples, node, work, rules
+):
     """The best of `max_features` splits with one random threshold each
     (extra-trees), which of the `sides` are its two, and how many are left."""
     sides, values, free, kept, kept_left = work.sides, work.values, 0, 2, np.int64(0)
     features, count, state = work.sampler
     start, stop, in_gram = node.start, node.stop, True
     found, cut, best, n, zero = -1, 0.0, -np.inf, stop - start, np.int64(0)
+    large = 0 < by_feature.shape[1] <= SPARSE * n
     if factor is not None:
         in_gram = block.stride > 0
     while True:
@@ -708,7 +714,10 @@ def _best_random_split(examples, rows, factor, block, samples, node, work, rules
         if j < 0:
             break
         f = features[j]
-        low, high = _value_range(examples.X, f, samples, start, stop, values)
+        if large:
+            low, high = _value_range(by_feature, f, samples, start, stop, values)
+        else:
+            low, high = _value_range(examples.X, f, samples, start, stop, values)
         constant = high <= low + FEATURE_THRESHOLD
         _set_aside(features, count, j, constant)
         if constant:
@@ -937,14 +946,15 @@ def new_workspace(X, rules, block, rank=0, copies=False):
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #9a7ae98f
 @jit
-def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
+def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, nodes):
     """Grow one tree, depth first; the number of nodes.
 
     Fills the arrays of ``nodes``, and sorts ``samples`` so that each node is a range.
     The left child of a node is the next one. ``X`` has a row for each feature,
     ``order`` has them sorted. The code for what is None is not compiled: ``order`` if
-    thresholds are drawn, ``drawn`` if they are not, ``by_rows`` where no node is
-    copied, ``phi`` in the Gram form.
+    thresholds are drawn; ``by_feature``, the rows of ``X`` stored one after the other
+    or none of them, if they are not; ``by_rows`` where no node is copied; ``phi`` in
+    the Gram form.
     """
     weight, rows, weighted = outputs.weight, outputs.rows, outputs.weighted
     samples = samples.view(np.uint32)  # unsigned: no index is counted from the end
@@ -1044,9 +1054,9 @@ def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
             split = _best_split(
                 examples, rows, factor, source, samples, here, work, rules
             )
-        if drawn is not None:
+        if by_feature is not None:
             split, kept, n_left = _best_random_split(
-                examples, rows, factor, source, samples, here, work, rules
+                examples, by_feature, rows, factor, source, samples, here, work, rules
             )
         constants, f = known + count[FOUND], split.feature
         decrease = split.gain / root * (1.0 + NEARLY) + DECREASE_ROUNDING

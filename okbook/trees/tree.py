@@ -564,6 +564,8 @@ def _sort_inputs(X):
 
 # A node is copied if at least so many features in one that is tried are few enough.
 _COPIED = 16
+# Bytes of the inputs that are kept a second time for drawn thresholds, at most.
+_BY_FEATURE = 2**24
 
 
 class TreeGrower:
@@ -592,10 +594,14 @@ class TreeGrower:
     ) -> None:
         self.outputs, self.rules, self.n_samples = outputs, rules, len(X)
         self.ones = np.ones(len(X))  # the weights of all trees without weights
-        # sorted thresholds read a feature at a time, drawn ones an example
+        # sorted thresholds read a feature at a time; drawn ones do so in large nodes,
+        # and read an example at a time in small ones
         self.X = np.ascontiguousarray(X).T
-        self.order = self.by_rows = None
-        if rules.best:
+        self.order = self.by_rows = self.by_feature = None
+        if not rules.best:
+            copied = X if X.nbytes <= _BY_FEATURE else X[:0]
+            self.by_feature = np.array(copied.T, order="C")
+        else:
             self.X = np.ascontiguousarray(self.X)
             self.order = _sort_inputs(X)
             # the features of an example side by side, to copy nodes
@@ -651,7 +657,7 @@ class TreeGrower:
         m = grow(
             self.X,
             self.order,
-            None if self.rules.best else True,
+            self.by_feature,
             self.by_rows,
             outputs.phi,
             samples,
