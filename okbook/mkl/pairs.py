@@ -131,29 +131,41 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
     return out
 
 # %% ../../nbs/04_mkl.ipynb #dd25719b
-# Rows of the tiles that are compared: two of them stay in the cache.
-_TILE = 64
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True)
 def _pack_upper(K, out):
-    """Write the rows of the upper triangle of a matrix one after the other. Returns
-    its largest difference from the transpose, NaN if it is not finite, and its
-    largest absolute entry."""
-    n, worst, largest, total = len(K), 0.0, 0.0, 0.0
-    for top in range(0, n, _TILE):
-        for left in range(top, n, _TILE):
-            for i in range(top, min(n, top + _TILE)):
-                first, last = max(i, left), min(n, left + _TILE)
-                q = i * n - i * (i + 1) // 2 + first  # the place of the pair (i, first)
-                to = out[q : q + last - first]
-                row, column = K[i, first:last], K[first:last, i]
-                for j in range(len(row)):
-                    gap = abs(row[j] - column[j])
-                    worst, largest = max(worst, gap), max(largest, abs(row[j]))
-                    total += gap
-                    to[j] = row[j]
-    return (worst if np.isfinite(total) else np.nan), largest
+    """Write the rows of the upper triangle of a matrix one after the other."""
+    q = 0
+    for i in range(len(K)):
+        row, to = K[i, i:], out[q : q + len(K) - i]  # slices: copied many at a time
+        for j in range(len(row)):
+            to[j] = row[j]
+        q += len(row)
+
+
+# Rows and columns of a tile, which is transposed in the processor's registers.
+_TILE = 8
+
+
+@njit(cache=True, nogil=True)
+def _count_asymmetric(K, tol):
+    """How many entries of a matrix differ from those of its transpose by more than a
+    tolerance, or cannot be compared, as NaN and infinity; those of a tile on the
+    diagonal are counted twice."""
+    n, whole, count = len(K), len(K) - len(K) % _TILE, 0
+    tile = np.empty((_TILE, _TILE), K.dtype)
+    for top in range(0, whole, _TILE):
+        for left in range(top, whole, _TILE):
+            for j in range(_TILE):
+                for i in range(_TILE):
+                    tile[i, j] = K[left + j, top + i]
+            for i in range(_TILE):
+                row, column = K[top + i, left : left + _TILE], tile[i]
+                for j in range(_TILE):
+                    count += not abs(row[j] - column[j]) <= tol
+    for i in range(n):
+        for j in range(max(i, whole), n):
+            count += not abs(K[i, j] - K[j, i]) <= tol
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -167,13 +179,17 @@ def _label_rows(codes, first, last, out):
             q += 1
 
 
+# Rows of Z that stay in the cache.
+_BLOCK = 128
+
+
 @njit(cache=True, nogil=True)
 def _transpose_rows(columns, first, last, m, Z):
     """Write a few columns of Z, given as rows, a block of rows of Z at a time: its
     cache lines are still there when the next column comes."""
-    for start in range(first, last, 2 * _TILE):
+    for start in range(first, last, _BLOCK):
         for k in range(len(columns)):
-            for q in range(start, min(last, start + 2 * _TILE)):
+            for q in range(start, min(last, start + _BLOCK)):
                 Z[q, m + k] = columns[k, q]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
@@ -265,27 +281,28 @@ def _is_plain(K, n):
 
 
 def _pack_checked(m, K, n, check_psd, out):
-    """Pack the upper triangle of Gram matrix number m, and check the matrix at the
-    same reading. Where this finds a fault, ``check_gram`` has the last word, and the
-    error."""
-    symmetric = False
+    """Pack the upper triangle of Gram matrix number m, and check the matrix. Where this
+    finds a fault, ``check_gram`` has the last word, and the error."""
+    asymmetric = True
     if not check_psd and _is_plain(K, n):
-        gap, largest = _pack_upper(K, out)
-        symmetric = gap <= _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
-    if not symmetric:
+        tol = _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
+        asymmetric = _count_asymmetric(K, float(tol))
+    if asymmetric:
         K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
         if len(K) != n:
             raise ValueError(
                 f"kernels[{m}] must have a row and a column for each of the {n} "
                 f"labels: {K.shape}."
             )
-        largest = _pack_upper(np.ascontiguousarray(K), out)[1]
-    if largest == 0.0:
-        raise ValueError(
-            f"kernels[{m}] is zero: it says nothing about any pair, and "
-            f"correlates with nothing."
-        )
-    if not float(_SINGLE.tiny) <= largest <= float(_SINGLE.max):
+        K = np.ascontiguousarray(K)
+    _pack_upper(K, out)
+    if not _SINGLE.tiny <= max(out.max(), -out.min()) <= _SINGLE.max:
+        largest = max(K.max(), -K.min())
+        if largest == 0.0:
+            raise ValueError(
+                f"kernels[{m}] is zero: it says nothing about any pair, and "
+                f"correlates with nothing."
+            )
         raise ValueError(
             f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
             f"single precision, which holds {_SINGLE.tiny:.2g} to "
