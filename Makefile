@@ -82,7 +82,8 @@ test-data: env
 texts: env
 	$(PY) -m okbook_book.texts $(TEXTS)
 
-# Built, checked and installed in empty environments, with the newest and the oldest dependencies.
+# Built, checked and installed in empty environments, with the newest, the smallest and the oldest
+# dependencies.
 package: env
 	OKBOOK_PACKAGE=1 $(BIN)/python -m pytest -q -s tests/test_packaging.py
 

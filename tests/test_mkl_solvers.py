@@ -20,12 +20,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook.core import GramKernel, LinearKernel, RBFKernel
+from okbook.core import GramKernel, LinearKernel, RBFKernel, checks
 from okbook.mkl import (
     KernelCombiner,
     PairProblem,
     Regularizer,
     SmoothedLoss,
+    check_certificate,
     dual_value,
     evaluate_many,
     lam_max,
@@ -35,14 +36,21 @@ from okbook.mkl import (
     newton_step,
     next_width,
     secant_search,
+    smoothed_dual,
     smoothed_hessian,
     smoothed_hinge,
     solve_cvxpy,
     solve_newton,
     solve_sgd,
+    solvers,
     standardize_gram,
 )
-from okbook.mkl.solvers import _ShiftedLoss
+from okbook.mkl.solvers import (
+    _draw_pairs,
+    _importances,
+    _ShiftedLoss,
+    _working_set_loss,
+)
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
 BLOCKS = [("rbf", [0]), ("rbf", [1]), ("rbf", [2, 3]), "linear"]
@@ -373,8 +381,8 @@ def test_path_is_as_good_as_single_solves(name):
     assert mkl_path(problem, term, []) == []
     for lams, message in {
         (0.1, -1.0): "lam == -1.0, must be > 0",
-        (0.1, np.nan): "lam contains NaN or infinity",
-        (np.inf,): "lam contains NaN or infinity",
+        (0.1, np.nan): "lams contains NaN",
+        (np.inf,): "lams contains infinity",
     }.items():
         with pytest.raises(ValueError, match=message):
             mkl_path(problem, term, lams)
@@ -390,6 +398,7 @@ def test_path_of_many_pairs(name, tol):
         term_of(problem, name),
         np.array([1e-4, 0.3, 0.1, 0.03, 0.01, 1e-3, 3.0]),
     )
+    assert mkl_path(problem, term, []) == []
     path = mkl_path(problem, term, lams, tol=tol)
     for lam, found in zip(lams, path):
         alone = solve_newton(problem, term, lam, tol=tol)
@@ -403,6 +412,131 @@ def test_path_of_many_pairs(name, tol):
     assert_allclose(
         dual_value(problem, term, lams[0], again.a), again.dual, rtol=2e-4, atol=1e-6
     )
+
+
+def near_copies(seed=0, n=260, p=6):
+    """Gram matrices close to the identity, which differ on few pairs, and one more:
+    their weights can be exchanged until those pairs, far from the kink, reach it."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    kernels = [RBFKernel(gamma=0.1).gram(rng.normal(size=(n, 3)) + y[:, None])]
+    for _ in range(p - 1):
+        groups = rng.integers(0, n // 3, n)
+        kernels.append(np.eye(n) + 0.2 * (groups[:, None] == groups))
+    return PairProblem([standardize_gram(K) for K in kernels], y)
+
+
+@pytest.mark.parametrize("name", ("l2", "l1", "l2-corr", "l1-corr"))
+@pytest.mark.parametrize("tol", [1e-3, 1e-5])
+@pytest.mark.parametrize("build", [many, near_copies])
+def test_bounds_of_working_sets_are_proved(build, name, tol):
+    """prop-mklsolve-held: each gap is closed, and the bound is that of dual variables
+    in their intervals, which the proof names and an independent program checks."""
+    problem = build()
+    assert problem.n_pairs >= solvers._MANY_PAIRS
+    top = 0.3 if name.startswith("l2") else lam_max(problem, term_of(problem, name))
+    term, lams = term_of(problem, name), 0.9 * top * np.geomspace(1.0, 1e-4, 8)
+    path, wrong = mkl_path(problem, term, lams, tol=tol), 0
+    for lam, found in zip(lams, path):
+        assert 0.0 <= found.gap <= tol
+        a = smoothed_dual(problem, *found.proof)
+        assert (a >= 0.0).all() and (a <= problem.w).all()
+        assert_allclose(dual_value(problem, term, lam, a), found.dual, rtol=1e-6)
+        checked = check_certificate(problem, term, lam, found.mu, a)
+        assert checked.gap[0] - 1e-9 <= found.gap <= checked.gap[1] + 1e-6
+        assert found.dual <= checked.dual[1] * (1.0 + 1e-9)
+        best = solve_newton(problem, term, lam, tol=1e-7).objective
+        assert found.dual <= best <= found.objective * (1.0 + 1e-7)
+        mu, delta, held = found.proof
+        if held is not None:  # a mutant: the held pairs move with the working set
+            moved = dual_value(problem, term, lam, smoothed_dual(problem, mu, delta))
+            wrong += abs(moved - found.dual) > 1e-6 * found.dual
+    if tol == 1e-3 and name in ("l1", "l1-corr"):
+        assert wrong > 0
+
+
+def test_held_pairs_keep_their_dual_variables():
+    """eq-mklsolve-held: for any weights, any width and any working set, the sums are
+    those of the dual variables that the proof names."""
+    problem, rng = many(), np.random.default_rng(0)
+    loss, term = SmoothedLoss.of_problem(problem), make_regularizer("l1", 5)
+    loss.importance = _importances(problem)
+    mus, deltas = 0.4 * rng.random((6, 5)), 0.1 + rng.random(6)
+    best = solve_newton(problem, term, 0.01, tol=1e-6).objective
+    sizes = loss.importance / problem.w
+    for mu, delta, full in zip(mus, deltas, evaluate_many(loss, mus, deltas)):
+        rows, margins, signed = full.near
+        alone = loss.evaluate(mu, delta)
+        reach = np.maximum(0.5, solvers._NEAR * sizes) * delta
+        assert_array_equal(rows, np.flatnonzero(np.abs(1.0 - alone.margins) < reach))
+        assert_allclose(margins, alone.margins[rows], atol=1e-12)
+        there = smoothed_dual(problem, mu, delta)
+        assert_allclose(signed, (there * problem.t)[rows], atol=1e-14)
+        shifted = _working_set_loss(loss, full, np.empty((len(rows), 5), np.float32))
+        for name in ("loss", "smooth", "total", "adjoint", "smoothing_error"):
+            ours, theirs = getattr(shifted.start, name), getattr(full, name)
+            assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+        other, width = mu + 0.3 * rng.random(5), delta * (0.5 + rng.random())
+        point = shifted.evaluate(other, width)
+        a = smoothed_dual(problem, other, width, point.held)
+        outside = np.setdiff1d(np.arange(len(a)), rows)
+        assert_array_equal(a[outside], there[outside])
+        assert_allclose(point.total, a.sum(), rtol=1e-9)
+        assert_allclose(point.adjoint, problem.adjoint(a), rtol=1e-7, atol=1e-10)
+        assert term.dual_value(point.total, point.adjoint, 0.01) <= best
+
+
+@pytest.mark.parametrize("broken", ["no pair beyond the zone", "no pair at all"])
+def test_where_held_pairs_must_move_all_pairs_take_over(broken, monkeypatch):
+    """Working sets that hold too many pairs close no small gap: common passes and
+    Newton's method on all pairs do."""
+    problem = near_copies()
+    term, lams = make_regularizer("l1", 6), [1e-2, 1e-3, 1e-4]
+    if broken == "no pair at all":
+        monkeypatch.setattr(solvers, "_near_rows", lambda *given: None)
+    else:
+        monkeypatch.setattr(solvers, "_NEAR", 0.0)
+    path = mkl_path(problem, term, lams, tol=1e-5)
+    assert max(found.gap for found in path) <= 1e-5
+    assert any(found.proof[2] is None for found in path)  # a bound from all pairs
+    assert all(len(found.trace) == found.n_iter + 1 for found in path)
+
+
+def test_pairs_are_drawn_by_their_importance():
+    """eq-mklsolve-importance: each pair with its probability, the large ones always;
+    sums over those drawn estimate sums over all."""
+    problem = near_copies()
+    Z, w = np.abs(problem.Z.astype(float)), problem.w.astype(float)
+    importance = _importances(problem)
+    expected = 0.5 * w * (1.0 + np.mean(Z / (w @ Z), axis=1))
+    assert_allclose(importance, expected, rtol=1e-6)
+    assert_allclose(importance.sum(), 1.0, rtol=1e-6)
+    n = problem.n_pairs // 16
+    drawn, factors = _draw_pairs(importance, n)
+    assert len(drawn) <= n + 1 and (np.diff(drawn) > 0).all()
+    assert_allclose(factors, np.maximum(1.0, 1.0 / (n * importance[drawn])))
+    assert set(np.flatnonzero(n * importance >= 1.0)) <= set(drawn)
+    assert (w[drawn] * factors) @ Z[drawn] == pytest.approx(w @ Z, rel=0.1)
+    squares, even = w @ Z**2, [slice(k, None, 16) for k in range(16)]
+    error = np.abs((w[drawn] * factors) @ Z[drawn] ** 2 / squares - 1.0).max()
+    errors = [np.abs(16 * w[k] @ Z[k] ** 2 / squares - 1.0).max() for k in even]
+    assert error < 0.5 * np.mean(errors)  # these miss what few pairs hold
+    assert len(_draw_pairs(np.empty(0), 4)[0]) == 0
+
+
+def test_path_reads_the_pairs_for_its_passes_only(monkeypatch):
+    """The arrays are checked once, at the door: neither a step nor a thread of the
+    rounds looks for NaN in all pairs again."""
+    read, checked = checks._read, []
+    monkeypatch.setattr(
+        checks, "_read", lambda *given: checked.append(given[1]) or read(*given)
+    )
+    problem = many()
+    problem.n_jobs = 2
+    path = mkl_path(problem, term_of(problem, "l1"), [0.1, 0.03, 0.01, 1e-3], tol=1e-5)
+    assert max(found.n_iter for found in path) > 0  # there were rounds
+    assert [place for place in checked if "smoothed" in place or "step" in place] == []
+    assert "mkl_path: lams" in checked
 
 
 def test_path_from_zero_to_a_small_lam():

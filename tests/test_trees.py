@@ -618,6 +618,22 @@ def test_workers_do_not_change_the_result(cls):
         assert_array_equal(one.weights(X).toarray(), other.weights(X).toarray())
 
 
+@pytest.mark.parametrize("form", ["gram", "factor"])
+def test_trees_do_not_depend_on_how_inputs_are_stored(form, monkeypatch):
+    """Large nodes read a second copy of small inputs, a feature at a time."""
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(300, 7)), rng.normal(size=(300, 4))
+    X[:, 2], X[:, 3] = 1.0, X[:, 3].round()
+    outputs = (RBFKernel().gram(Y), "precomputed") if form == "gram" else (Y, "linear")
+    model = OutputKernelExtraTrees(outputs[1], n_estimators=3, random_state=0)
+    kept = model.fit(X, outputs[0]).estimators_
+    monkeypatch.setattr("okbook.trees.tree._BY_FEATURE", 0)
+    in_place = clone(model).fit(np.asfortranarray(X), outputs[0]).estimators_
+    for one, other in zip(kept, in_place):
+        for a, b in zip(one.tree_, other.tree_):
+            assert_array_equal(a, b)
+
+
 def test_a_gram_matrix_is_not_copied():
     X, F = (
         np.random.default_rng(9).normal(size=(100, 2)),

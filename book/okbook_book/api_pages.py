@@ -23,7 +23,8 @@ from sphinx_external_toc.api import Document, FileItem, TocTree
 
 from . import docstrings, equations, settings
 from .api import link_labels
-from .equations import ROOT, chapters, face, refer
+from .equations import chapters, face, refer
+from .fingerprint import ROOT
 
 FOLDER = "nbs/api"
 LABS = "okbook.labs"

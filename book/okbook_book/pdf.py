@@ -15,7 +15,7 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 from . import settings
 from .checks import HTML, Page
-from .equations import ROOT
+from .fingerprint import ROOT
 from .measure import CHROMIUM
 
 PATIENCE = 600_000  # ms a page: the longest has thousands of formulas

@@ -25,3 +25,13 @@ def book():
 def contents():
     "The table of contents of the book."
     return yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
+
+
+def pages(entry=None):
+    "The pages of the table of contents below an entry (of all of it), in order."
+    entry = contents() if entry is None else entry
+    found = [entry[key] for key in ("root", "file") if key in entry]
+    for key in ("parts", "subtrees", "chapters", "sections", "entries"):
+        for child in entry.get(key, ()):
+            found += pages(child)
+    return found

@@ -194,11 +194,10 @@ def deck(paths):
 def chapters(built=HTML):
     "The pages of each chapter, in order: those whose names begin with 0."
     found = {}
-    order = re.findall(r"nbs/(0\d_\w+)", (ROOT / "_toc.yml").read_text("utf8"))
-    for name in order:
-        path = built / "nbs" / f"{name}.html"
-        if path.exists():
-            found.setdefault(name[:2], []).append(path)
+    for name in settings.pages():
+        path = built / f"{name}.html"
+        if re.match(r"0\d_", path.name) and path.exists():
+            found.setdefault(path.name[:2], []).append(path)
     return found
 
 

@@ -12,7 +12,8 @@ import tokenize
 from dataclasses import dataclass
 
 from .directives import plain, split
-from .equations import ROOT, docname, notebooks
+from .equations import docname, notebooks
+from .fingerprint import ROOT
 
 # A word or a phrase, as a regular expression, and the standard term. What an expression
 # excludes, by (?!...) and (?<!...), is the legitimate use.

@@ -133,7 +133,7 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
 # %% ../../nbs/04_mkl.ipynb #dd25719b
 @njit(cache=True, nogil=True)
 def _pack_upper(K, out):
-    """The rows of the upper triangle of a matrix, one after the other."""
+    """Write the rows of the upper triangle of a matrix one after the other."""
     q = 0
     for i in range(len(K)):
         row, to = K[i, i:], out[q : q + len(K) - i]  # slices: copied many at a time
@@ -142,24 +142,30 @@ def _pack_upper(K, out):
         q += len(row)
 
 
-# Rows of the tiles that are compared: two of them stay in the cache.
-_TILE = 64
+# Rows and columns of a tile, which is transposed in the processor's registers.
+_TILE = 8
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _asymmetry(K):
-    """Largest difference between a matrix and its transpose; NaN if it is not
-    finite."""
-    n, worst, total = len(K), 0.0, 0.0
-    for top in range(0, n, _TILE):
-        for left in range(top, n, _TILE):
-            for i in range(top, min(n, top + _TILE)):
-                row, column = K[i, left : left + _TILE], K[left : left + _TILE, i]
-                for j in range(len(row)):
-                    gap = abs(row[j] - column[j])
-                    worst = gap if gap > worst else worst
-                    total += gap
-    return worst if np.isfinite(total) else np.nan
+@njit(cache=True, nogil=True)
+def _count_asymmetric(K, tol):
+    """How many entries of a matrix differ from those of its transpose by more than a
+    tolerance, or cannot be compared, as NaN and infinity; those of a tile on the
+    diagonal are counted twice."""
+    n, whole, count = len(K), len(K) - len(K) % _TILE, 0
+    tile = np.empty((_TILE, _TILE), K.dtype)
+    for top in range(0, whole, _TILE):
+        for left in range(top, whole, _TILE):
+            for j in range(_TILE):
+                for i in range(_TILE):
+                    tile[i, j] = K[left + j, top + i]
+            for i in range(_TILE):
+                row, column = K[top + i, left : left + _TILE], tile[i]
+                for j in range(_TILE):
+                    count += not abs(row[j] - column[j]) <= tol
+    for i in range(n):
+        for j in range(max(i, whole), n):
+            count += not abs(K[i, j] - K[j, i]) <= tol
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -173,13 +179,18 @@ def _label_rows(codes, first, last, out):
             q += 1
 
 
+# Rows of Z that stay in the cache.
+_BLOCK = 128
+
+
 @njit(cache=True, nogil=True)
 def _transpose_rows(columns, first, last, m, Z):
-    """Write a few columns of Z, given as rows, a block of rows of Z at a time."""
-    for q in range(first, last):
-        to, column = Z[q, m : m + len(columns)], columns[:, q]
-        for k in range(len(column)):
-            to[k] = column[k]
+    """Write a few columns of Z, given as rows, a block of rows of Z at a time: its
+    cache lines are still there when the next column comes."""
+    for start in range(first, last, _BLOCK):
+        for k in range(len(columns)):
+            for q in range(start, min(last, start + _BLOCK)):
+                Z[q, m + k] = columns[k, q]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
 @validate_arrays(y="n; labels")
@@ -262,39 +273,41 @@ _SINGLE = np.finfo(np.float32)
 _SYMMETRIC = 1e-5
 
 
-def _is_symmetric(K):
-    """Whether an array is seen to be finite and symmetric at one reading. If not,
-    ``check_gram`` has the last word, and the error."""
+def _is_plain(K, n):
+    """Whether compiled code can read a Gram matrix as it is."""
     if type(K) is not np.ndarray or K.dtype not in (np.float32, np.float64):
         return False
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.flags.c_contiguous:
-        return False
-    return _asymmetry(K) <= _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
+    return K.shape == (n, n) and K.flags.c_contiguous
 
 
-def _checked_grams(kernels, n, check_psd):
-    """Gram matrices one at a time, each checked."""
-    for m, K in enumerate(kernels):
-        if check_psd or not _is_symmetric(K):
-            K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
+def _pack_checked(m, K, n, check_psd, out):
+    """Pack the upper triangle of Gram matrix number m, and check the matrix. Where this
+    finds a fault, ``check_gram`` has the last word, and the error."""
+    asymmetric = True
+    if not check_psd and _is_plain(K, n):
+        tol = _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
+        asymmetric = _count_asymmetric(K, float(tol))
+    if asymmetric:
+        K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
         if len(K) != n:
             raise ValueError(
                 f"kernels[{m}] must have a row and a column for each of the {n} "
                 f"labels: {K.shape}."
             )
+        K = np.ascontiguousarray(K)
+    _pack_upper(K, out)
+    if not _SINGLE.tiny <= max(out.max(), -out.min()) <= _SINGLE.max:
         largest = max(K.max(), -K.min())
         if largest == 0.0:
             raise ValueError(
                 f"kernels[{m}] is zero: it says nothing about any pair, and "
                 f"correlates with nothing."
             )
-        if not _SINGLE.tiny <= largest <= _SINGLE.max:
-            raise ValueError(
-                f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
-                f"single precision, which holds {_SINGLE.tiny:.2g} to "
-                f"{_SINGLE.max:.2g}. Scale the kernel, as standardize_gram does."
-            )
-        yield K
+        raise ValueError(
+            f"kernels[{m}] has a largest entry of {largest:.3g}: pairs are kept in "
+            f"single precision, which holds {_SINGLE.tiny:.2g} to "
+            f"{_SINGLE.max:.2g}. Scale the kernel, as standardize_gram does."
+        )
 
 # %% ../../nbs/04_mkl.ipynb #d87f8ded
 # Numbers of single precision in a cache line of 64 bytes: so many columns of Z are
@@ -302,9 +315,9 @@ def _checked_grams(kernels, n, check_psd):
 _CACHE_LINE = 16
 
 
-def _pair_matrix(kernels, n, p, n_jobs=None):
-    """The upper triangles of p Gram matrices as the columns of one float32 matrix,
-    its rows contiguous."""
+def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
+    """The upper triangles of p Gram matrices, which are checked, as the columns of one
+    float32 matrix, its rows contiguous."""
     Z = np.empty((n * (n + 1) // 2, p), dtype=np.float32)
     width = max(1, min(_CACHE_LINE, p // 4))
     columns = np.empty((width, len(Z)), dtype=np.float32)
@@ -312,7 +325,7 @@ def _pair_matrix(kernels, n, p, n_jobs=None):
     for K in kernels:
         if m + k == p:
             raise ValueError(f"There are more kernels than n_kernels={p}.")
-        _pack_upper(K, columns[k])
+        _pack_checked(m + k, K, n, check_psd, columns[k])
         k += 1
         if k == len(columns) or m + k == p:
             map_row_blocks(
@@ -594,8 +607,7 @@ class PairProblem:
                 "cannot tell their number."
             )
         self.n, self.n_kernels, self.n_jobs = len(codes), p, n_jobs
-        grams = _checked_grams(kernels, self.n, check_psd)
-        self.Z = _pair_matrix(grams, self.n, p, n_jobs)
+        self.Z = _pair_matrix(kernels, self.n, p, check_psd, n_jobs)
         self.t, self.pairs = pair_labels(codes), None
         if n_pairs is not None:
             self.correlations_ = pair_correlations(self.Z, self.n)  # of all pairs
@@ -709,7 +721,7 @@ class PairProblem:
         )
 
     def round_outward(
-        self, mu: Array, loss: float, total: float, v: Array
+        self, mu: Array, loss: float, total: float, v: Array, n_sums: int = 1
     ) -> tuple[float, float, Array]:
         r"""Bounds of three sums over pairs, on the side where a certificate holds
         whatever the rounding.
@@ -724,6 +736,8 @@ class PairProblem:
             The sum of dual variables between 0 and ``w``.
         v : ndarray of shape (p,)
             The adjoint of these.
+        n_sums : int, default=1
+            Of how many such sums each is put together, by addition and subtraction.
 
         Returns
         -------
@@ -742,9 +756,9 @@ class PairProblem:
         weight, sizes = float(self.absolute_sums_[0]), self.absolute_sums_[1:]
         error = sum_error(2 * (self.n_pairs + self.n_kernels + _FEW))
         return (
-            loss + error * (weight + float(sizes @ mu)),
-            float(total) * (1.0 - error),
-            v + error * sizes,
+            loss + n_sums * error * (weight + float(sizes @ mu)),
+            float(total) * (1.0 - error) - (n_sums - 1) * error * weight,
+            v + n_sums * error * sizes,
         )
 
 # %% ../../nbs/04_mkl.ipynb #6ac4e615

@@ -10,6 +10,7 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cache
 from numbers import Integral, Real
@@ -265,6 +266,12 @@ class SmoothedPoint:
         The adjoint of the dual variables, minus the gradient of the smoothed loss.
     margins : ndarray of shape (n_pairs,), optional
         The margins of the pairs, where they are kept.
+    near : tuple of ndarray, optional
+        The pairs near the kink, where they are kept, their margins, and their dual
+        variables times their labels.
+    held : tuple, optional
+        Weights, a width, and the pairs of a working set, if all the other pairs have
+        the dual variables of these weights and this width.
     objective, dual : float
         The values of the two problems, as a solver fills them in.
 
@@ -281,13 +288,15 @@ class SmoothedPoint:
     smoothing_error: float
     adjoint: np.ndarray
     margins: np.ndarray | None = None
+    near: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    held: tuple[np.ndarray, float, np.ndarray] | None = None
     objective: float = np.inf
     dual: float = -np.inf
 
 
-def _point_of_sums(mu, delta, sums, margins=None):
+def _point_of_sums(mu, delta, sums, **kept):
     """A point from the four sums of a pass, followed by the adjoint."""
-    return SmoothedPoint(mu, delta, *map(float, sums[:4]), np.array(sums[4:]), margins)
+    return SmoothedPoint(mu, delta, *map(float, sums[:4]), np.array(sums[4:]), **kept)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #7e245700
 # Damping of Newton's steps, as a part of the mean square of each kernel's values: it
@@ -320,6 +329,8 @@ class SmoothedLoss:
         What reading these pairs once counts, in passes over all of a problem.
     passes : float, default=0.0
         The passes so far.
+    importance : ndarray of shape (n_pairs,), optional
+        In proportion to these the pairs of a Hessian are drawn, instead of evenly.
 
     Notes
     -----
@@ -343,6 +354,7 @@ class SmoothedLoss:
     n_jobs: int | None = None
     share: float = 1.0
     passes: float = 0.0
+    importance: np.ndarray | None = None
 
     def __post_init__(self):
         some = self.Z[:: max(1, len(self.Z) // _DAMPING_PAIRS)].astype(np.float64)
@@ -400,7 +412,7 @@ class SmoothedLoss:
 
         self.passes += self.share
         sums = sum(map_row_blocks(work, len(self.w), self.n_jobs, _THREAD_PAIRS))
-        return _point_of_sums(mu, delta, sums, margins)
+        return _point_of_sums(mu, delta, sums, margins=margins)
 
     def between(
         self, old: SmoothedPoint, new: SmoothedPoint, x: float, delta: float
@@ -442,10 +454,21 @@ class SmoothedLoss:
         ndarray of shape (p, p)
             What :func:`smoothed_hessian` makes of it.
         """
-        return smoothed_hessian(self.Z, self.w, point.margins, point.delta)
+        if self.importance is None:
+            return smoothed_hessian(self.Z, self.w, point.margins, point.delta)
+        zone = _indices_in_zone(point.margins, point.delta)
+        drawn, factors = _draw_pairs(self.importance[zone], _HESSIAN_DRAWN)
+        some = zone[drawn]
+        rows = self.Z[some] * np.sqrt(self.w[some] * factors)[:, None]
+        return rows.T @ rows / point.delta
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #ddd6ea7c
-def smoothed_dual(problem: "PairProblem", mu: Array, delta: float) -> Array:
+def smoothed_dual(
+    problem: "PairProblem",
+    mu: Array,
+    delta: float,
+    held: tuple[Array, float, Array] | None = None,
+) -> Array:
     r"""Dual variables that a smoothed loss suggests: its slope at given weights, pair
     by pair.
 
@@ -457,6 +480,9 @@ def smoothed_dual(problem: "PairProblem", mu: Array, delta: float) -> Array:
         Weights of the kernels.
     delta : float
         The width of the smoothing.
+    held : tuple of ndarray of shape (p,), float and ndarray of integers, optional
+        Other weights, another width, and the pairs of a working set: all the other
+        pairs have the slope at these weights with this width.
 
     Returns
     -------
@@ -469,7 +495,8 @@ def smoothed_dual(problem: "PairProblem", mu: Array, delta: float) -> Array:
 
     Notes
     -----
-    The maximisers of eq-mklsolve-smooth. Derived in the chapter :ref:`ch-mkl-solvers`.
+    The maximisers of eq-mklsolve-smooth, and eq-mklsolve-held. Derived in the chapter
+    :ref:`ch-mkl-solvers`.
 
     Examples
     --------
@@ -479,8 +506,14 @@ def smoothed_dual(problem: "PairProblem", mu: Array, delta: float) -> Array:
     >>> smoothed_dual(problem, np.array([0.9]), delta=0.4).round(3)[:2]
     array([0.075, 0.1  ])
     """
-    margins = SmoothedLoss.of_problem(problem).evaluate(mu, delta).margins
-    return problem.w * smoothed_hinge(margins, delta)[1]
+    loss = SmoothedLoss.of_problem(problem)
+    share = smoothed_hinge(loss.evaluate(mu, delta).margins, delta)[1]
+    if held is not None:
+        there, width, working = held
+        elsewhere = smoothed_hinge(loss.evaluate(there, width).margins, width)[1]
+        elsewhere[working] = share[working]
+        share = elsewhere
+    return problem.w * share
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #88e9832b
 # Pairs that the Hessian is summed over at most: more make the step no better, because
@@ -686,6 +719,9 @@ def next_width(
 # Added to the diagonal of the Hessian, as a part of it: what single precision cannot
 # tell from zero twice over.
 _RELATIVE_RIDGE = 1e-9
+# Where only a working set moves, and its own gap is this part of the tolerated one,
+# smoothing and slack are all that is left of it.
+_WORKING_PART = 0.7
 # An objective that is higher by rounding only is not higher.
 _NOT_HIGHER = 1.0 + 1e-14
 
@@ -712,7 +748,7 @@ class _SolverState:
 
     def record(self, point, n_passes):
         """Keep what a point tells, if it is better than what is known."""
-        if point.objective < self.objective:
+        if point.held is None and point.objective < self.objective:
             self.objective, self.mu = point.objective, point.mu
         if point.dual > self.dual:
             self.dual, self.proof = point.dual, point
@@ -733,26 +769,31 @@ class _NewtonSolver:
         bound. Returns the last point."""
         before = self.loss.passes - state.n_passes
         while not self.closes(state, point, self.loss.passes - before):
-            delta = next_width(
-                point.delta,
-                point.smoothing_error,
-                point.objective - point.dual,
-                point.objective,
-                self.tol,
-            )
-            linear = 0.5 * state.lam * (self.flat @ point.mu)
-            allowed = _SLACK_PART * self.tol * point.objective
-            slack = min(_MOST_SLACK, allowed / max(linear, _TINY))
-            point = self.descend(point, state.lam, delta, slack)
-            state.n_iter += 1
+            point = self.advance(state, point)
         return point
+
+    def advance(self, state, point):
+        """The next point, with the next width and slack."""
+        delta = next_width(
+            point.delta,
+            point.smoothing_error,
+            point.objective - point.dual,
+            point.objective,
+            self.tol,
+        )
+        linear = 0.5 * state.lam * (self.flat @ point.mu)
+        allowed = _SLACK_PART * self.tol * point.objective
+        slack = min(_MOST_SLACK, allowed / max(linear, _TINY))
+        state.n_iter += 1
+        return self.descend(point, state.lam, delta, slack)
 
     def closes(self, state, point, n_passes):
         """Whether a point closes the gap, or no steps are left; the state keeps it."""
         R, lam = self.regularizer, state.lam
         sums = point.loss, point.total, point.adjoint
         if self.problem is not None:  # what is proved is proved of all pairs
-            sums = self.problem.round_outward(point.mu, *sums)
+            n_sums = 1 if point.held is None else 3
+            sums = self.problem.round_outward(point.mu, *sums, n_sums=n_sums)
         point.objective = 0.5 * lam * R.upper_value(point.mu) + sums[0]
         point.dual = R.dual_value(*sums[1:], lam, point.mu)
         state.record(point, n_passes)
@@ -761,6 +802,13 @@ class _NewtonSolver:
                 f"lam {lam:.3g}: {n_passes:8.2f} passes, width "
                 f"{point.delta:.1e}, relative gap {state.gap:.1e}"
             )
+        known = point.held is not None and (  # the pairs that move tell no more
+            point.objective - point.dual <= _WORKING_PART * self.tol * state.objective
+        )
+        return known or self.done(state)
+
+    def done(self, state):
+        """Whether the gap is closed, or no steps are left."""
         return state.gap <= self.tol or state.n_iter >= self.max_iter
 
     def descend(self, old, lam, delta, slack):
@@ -852,9 +900,9 @@ def _solution(state, tol):
         n_iter=state.n_iter,
         n_passes=state.n_passes,
         gap=gap,
-        proof=(np.zeros(len(state.mu)), 1.0)
+        proof=(np.zeros(len(state.mu)), 1.0, None)
         if state.proof is None
-        else (state.proof.mu, state.proof.delta),
+        else (state.proof.mu, state.proof.delta, state.proof.held),
         trace=np.array(state.trace),
     )
 
@@ -907,8 +955,8 @@ def solve_newton(
         good they are; ``objective`` and ``dual``, the values of the two; ``gap``, their
         difference as a part of the objective; ``n_iter``, the steps of Newton's method;
         ``n_passes``, how often the array of pairs has been read; ``trace`` (n_iter + 1,
-        2), passes and gap after each step; ``proof``, the weights and the width from
-        which :func:`smoothed_dual` computes ``a``.
+        2), passes and gap after each step; ``proof``, from which
+        ``smoothed_dual(problem, *found.proof)`` computes ``a``.
 
     Raises
     ------
@@ -968,14 +1016,15 @@ def solve_newton(
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #533d46e7
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _dual_rows(scores, t, w, deltas, sums):
+def _dual_rows(scores, t, w, deltas, sums, margins):
     """Scores of a block of pairs, a row for each vector of weights, become signed
-    dual variables; four sums for each."""
+    dual variables; four sums for each, and the margins."""
     for k in range(len(scores)):
         loss, smooth, total, error = 0.0, 0.0, 0.0, 0.0
         delta, score = deltas[k], scores[k]
         for q in range(len(t)):
-            u = 1.0 - t[q] * score[q]
+            margins[k, q] = t[q] * score[q]
+            u = 1.0 - margins[k, q]
             share = min(1.0, max(0.0, u / delta + 0.5))
             hinge, a = w[q] * max(u, 0.0), w[q] * share
             loss += hinge
@@ -988,15 +1037,35 @@ def _dual_rows(scores, t, w, deltas, sums):
         sums[k, 2] += total
         sums[k, 3] += error
 
+
+@njit(cache=True, nogil=True)
+def _near_rows(margins, scores, deltas, reach, first, counts, rows, kept, signed):
+    """The pairs of a block that are nearer to the kink than their reach, in widths,
+    their margins and signed dual variables, after those of the blocks before."""
+    for k in range(len(margins)):
+        n = counts[k]
+        for q in range(margins.shape[1]):
+            if abs(1.0 - margins[k, q]) < deltas[k] * reach[q]:
+                rows[k, n], kept[k, n] = first + q, margins[k, q]
+                signed[k, n] = scores[k, q]
+                n += 1
+        counts[k] = n
+
 # %% ../../nbs/04_mkl_2_solvers.ipynb #0d7769da
 # Rows of Z that are multiplied together: with seventy kernels two megabytes in double
 # precision, which stay in the cache from the first product to the second.
 _PASS_BLOCK = 2**12
+# Pairs are near the kink up to this multiple of the width times their size, and those
+# of the smoothed zone, which ends at half of the width, in any case.
+_NEAR = 0.75
+# The part of the pairs for which there is space at first.
+_FEW_NEAR = 8
 
 
 @validate_arrays(mus="t p", deltas="t")
 def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[SmoothedPoint]:
-    """What one pass tells about many weights, each with a width, but for the margins.
+    """What one pass tells about many weights, each with a width, but for the margins:
+    of these it keeps which pairs are near the kink.
 
     Parameters
     ----------
@@ -1029,37 +1098,61 @@ def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[Smoothe
 
     def work(first, last):
         sums, adjoint = np.zeros((len(mus), 4)), np.zeros(mus.shape)
+        counts = np.zeros(len(mus), dtype=np.int64)
+        shape = (len(mus), _PASS_BLOCK + (last - first) // _FEW_NEAR)
+        near = np.empty(shape, dtype=np.int32), np.empty(shape), np.empty(shape)
+        block = np.empty((_PASS_BLOCK, mus.shape[1]))
+        scores, margins = np.empty((2, len(mus), _PASS_BLOCK))
         for q in range(first, last, _PASS_BLOCK):
             part = slice(q, min(q + _PASS_BLOCK, last))
-            block = loss.Z[part].astype(np.float64)
-            scores = mus @ block.T
-            _dual_rows(scores, loss.t[part], loss.w[part], deltas, sums)
+            size = part.stop - q
+            if size < _PASS_BLOCK:
+                block, scores = block[:size], scores[:, :size].copy()
+                margins = margins[:, :size]
+            block[:] = loss.Z[part]
+            np.matmul(mus, block.T, out=scores)
+            _dual_rows(scores, loss.t[part], loss.w[part], deltas, sums, margins)
+            if counts.max() + size > near[0].shape[1]:
+                near = tuple(np.hstack([part, np.empty_like(part)]) for part in near)
+            reach = np.full(size, 0.5)
+            if loss.importance is not None:
+                sizes = loss.importance[part] / loss.w[part]
+                np.maximum(reach, _NEAR * sizes, out=reach)
+            _near_rows(margins, scores, deltas, reach, q, counts, *near)
             adjoint += scores @ block
-        return np.c_[sums, adjoint]
+        near = [tuple(part[k, :n] for part in near) for k, n in enumerate(counts)]
+        return np.c_[sums, adjoint], near
 
     if mus.shape[1] != loss.Z.shape[1]:
         raise ValueError(
             f"mus must have {loss.Z.shape[1]} columns, one a kernel: got {mus.shape}."
         )
     loss.passes += len(mus)
-    table = sum(map_row_blocks(work, len(loss.w), loss.n_jobs))
-    return [_point_of_sums(*one) for one in zip(mus, deltas, table)]
+    tables, near = zip(*map_row_blocks(work, len(loss.w), loss.n_jobs))
+    joined = [tuple(map(np.concatenate, zip(*parts))) for parts in zip(*near)]
+    return [
+        _point_of_sums(mu, delta, sums, near=pairs)
+        for mu, delta, sums, pairs in zip(mus, deltas, sum(tables), joined)
+    ]
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #97ab7150
 class _ShiftedLoss:
-    """The loss on a sample of the pairs, shifted by a linear function so that it is
-    that of all pairs, in value and gradient, at one point."""
+    """The loss on a part of the pairs, shifted by a linear function so that it is
+    that of all pairs, in value and gradient, at one point. What a point of it holds is
+    passed on."""
 
     _SUMS = ("loss", "smooth", "total", "adjoint")
 
-    def __init__(self, sample, full):
-        # many lams share the threads, and count their own passes
-        self.sample, self.origin = replace(sample, n_jobs=None, passes=0.0), full.mu
-        here = self.sample.evaluate(full.mu, full.delta)
+    def __init__(self, sample, full, here=None, held=None):
+        self.sample, self.origin = replace(sample, passes=0.0), full.mu
+        self.held = held
+        here = here or self.sample.evaluate(full.mu, full.delta)
         self.shift = {
             name: getattr(full, name) - getattr(here, name) for name in self._SUMS
         }
-        self.start = replace(here, **{name: getattr(full, name) for name in self._SUMS})
+        whole = {name: getattr(full, name) for name in self._SUMS}
+        whole |= {"objective": full.objective, "dual": full.dual, "held": held}
+        self.start = replace(here, **whole)
 
     @property
     def passes(self):
@@ -1077,7 +1170,7 @@ class _ShiftedLoss:
         along = self.shift["adjoint"] @ (mu - self.origin)
         moved = {name: getattr(point, name) + self.shift[name] for name in self._SUMS}
         moved["loss"], moved["smooth"] = moved["loss"] - along, moved["smooth"] - along
-        return replace(point, **moved)
+        return replace(point, **moved, held=self.held)
 
     def between(self, old, new, x, delta):
         """The loss on the way; the shift is linear in the weights."""
@@ -1091,15 +1184,65 @@ class _ShiftedLoss:
         return self.sample.hessian(point)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #b9754d2f
-# A true pass and a new shift at every so many-th lam on the way down.
-_SHIFT_EVERY = 5
-# From so many lams on a common pass is faster than one for each.
-_COMMON_PASS = 4
-# The shifted sample is solved to this part of the tolerance, in so many steps at most.
-_SHIFTED_TOL, _SHIFTED_STEPS = 0.5, 12
-# Two rounds that have not made the gap this part of what it was: the sample has told
-# what it knows.
+# A path starts on a sample of this part of the pairs, drawn by their importance, with a
+# new shift at every so many-th lam on the way down.
+_DRAWN_PART, _SHIFT_EVERY = 12, 10
+# Steps on a working set between two passes over all pairs.
+_WORKING_STEPS = 12
+# A round that has not made the gap this part of what it was: the other pairs move.
 _WORTH_A_ROUND = 0.5
+# Pairs drawn for the Hessian of a working set.
+_HESSIAN_DRAWN = 2**12
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _importance_rows(Z, w, scale, first, last, out):
+    """Importance of the pairs of a block of rows, eq-mklsolve-importance."""
+    for q in range(first, last):
+        size = 0.0
+        for m in range(len(scale)):
+            size += scale[m] * abs(Z[q, m])
+        out[q] = 0.5 * w[q] * (1.0 + size)
+
+
+def _importances(problem):
+    """Importance of all pairs; they add up to 1."""
+    sizes, importance = problem.absolute_sums_[1:], np.empty(problem.n_pairs)
+    scale = 1.0 / (len(sizes) * np.maximum(sizes, _TINY))
+    map_row_blocks(
+        lambda first, last: _importance_rows(
+            problem.Z, problem.w, scale, first, last, importance
+        ),
+        problem.n_pairs,
+        problem.n_jobs,
+    )
+    return importance
+
+
+@njit(cache=True, nogil=True)
+def _draw_pairs(importance, n):
+    """Some n pairs, in proportion to their importance and evenly spread, and the
+    reciprocals of their probabilities: where this exceeds 1 a pair is taken anyway."""
+    per_unit, level, k = n / max(importance.sum(), _TINY), 0.5, 0
+    drawn, factors = np.empty(n + 1, dtype=np.int64), np.empty(n + 1)
+    for q in range(len(importance)):
+        expected = importance[q] * per_unit
+        level += expected
+        if level >= 1.0:
+            drawn[k], factors[k] = q, max(1.0, 1.0 / expected)
+            level -= np.floor(level)
+            k += 1
+    return drawn[:k], factors[:k]
+
+
+def _drawn_loss(problem, importance):
+    """The loss on pairs that are drawn in proportion to their importance."""
+    drawn, factors = _draw_pairs(importance, problem.n_pairs // _DRAWN_PART)
+    w = problem.w[drawn] * factors
+    Z, t = np.take(problem.Z, drawn, axis=0), problem.t[drawn]
+    return SmoothedLoss(
+        Z, t, w / w.sum(), problem.n_jobs, share=len(drawn) / problem.n_pairs
+    )
 
 
 def _solve_descending(newton, states, point=None):
@@ -1113,8 +1256,19 @@ def _solve_descending(newton, states, point=None):
         state.point = point = newton.solve(state, point)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #8eb15829
+def _common_pass(newton, states):
+    """The points of all lams, seen by all pairs."""
+    points = [state.point for state in states]
+    mus = np.array([point.mu for point in points])
+    deltas = np.array([point.delta for point in points])
+    for state, point in zip(states, evaluate_many(newton.loss, mus, deltas)):
+        state.point = point
+        newton.closes(state, point, state.n_passes + 1.0)
+
+
 def _begin_on_sample(newton, sample, states):
-    """Points of all lams, from the sample, which is shifted at every fifth."""
+    """Points of all lams, from the sample, which is shifted at every tenth; then all
+    pairs see them."""
     loss, point = sample, None
     for k in range(0, len(states), _SHIFT_EVERY):
         group = states[k : k + _SHIFT_EVERY]
@@ -1123,59 +1277,88 @@ def _begin_on_sample(newton, sample, states):
         _solve_descending(inner, rough, point)
         for state, begun in zip(group, rough):
             state.point, state.n_passes = begun.point, begun.n_passes
-        last = group[-1]
-        full = newton.loss.evaluate(last.point.mu, last.point.delta)
-        last.n_passes += 1.0
-        loss = _ShiftedLoss(sample, full)
-        point = loss.start
+        if k + _SHIFT_EVERY < len(states):
+            last = group[-1].point
+            loss = _ShiftedLoss(sample, newton.loss.evaluate(last.mu, last.delta))
+            point = loss.start
+    _common_pass(newton, states)
 
 
-def _common_pass(loss, states):
-    """The points of all lams, seen by all pairs."""
-    points = [state.point for state in states]
-    if len(states) < _COMMON_PASS:
-        return [loss.evaluate(point.mu, point.delta) for point in points]
-    mus = np.array([point.mu for point in points])
-    return evaluate_many(loss, mus, np.array([point.delta for point in points]))
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _known_rows(Z, w, margins, signed, delta, adjoint):
+    """The sums of ``_smoothed_rows`` from margins and dual variables that are known."""
+    loss, smooth, total, error = 0.0, 0.0, 0.0, 0.0
+    for q in range(len(signed)):
+        u, a = 1.0 - margins[q], abs(signed[q])
+        hinge = w[q] * max(u, 0.0)
+        loss += hinge
+        smooth += a * (u + 0.5 * delta * (1.0 - a / w[q]))
+        total += a
+        error += hinge - a * u
+        if a > 0.0:
+            for m in range(len(adjoint)):
+                adjoint[m] += signed[q] * Z[q, m]
+    return loss, smooth, total, error
 
 
-def _closes_round(newton, state):
-    """Whether the common pass has closed the gap of a lam, or else, where two rounds
-    have gained little, Newton's method on all pairs."""
-    if newton.closes(state, state.point, state.n_passes + 1.0):
-        return True
-    gaps = [gap for _, gap in state.trace]
-    if len(gaps) < 3 or min(gaps[-2:]) <= _WORTH_A_ROUND * min(gaps[:-2]):
-        return False
-    state.n_iter += 1
-    newton.solve(state, newton.loss.evaluate(state.point.mu, state.point.delta))
-    return True
+def _working_set_loss(loss, point, space):
+    """The loss on the pairs near the kink, shifted by that of all the others, whose
+    dual variables are held: eq-mklsolve-held. Their values are copied into a space."""
+    rows, margins, signed = point.near
+    near = SmoothedLoss(
+        np.take(loss.Z, rows, axis=0, out=space[: len(rows)], mode="clip"),
+        loss.t[rows],
+        loss.w[rows],
+        share=len(rows) / len(loss.w),
+        importance=loss.importance[rows],
+    )
+    adjoint = np.zeros(len(point.mu))
+    sums = _known_rows(near.Z, near.w, margins, signed, point.delta, adjoint)
+    here = SmoothedPoint(point.mu, point.delta, *sums, adjoint, margins)
+    return _ShiftedLoss(near, point, here, held=(point.mu, point.delta, rows))
 
 
-def _improve_on_sample(newton, sample, state):
-    """The next point of a lam: the solution of its own shifted sample."""
-    shifted = _ShiftedLoss(sample, state.point)
-    tol, steps = _SHIFTED_TOL * newton.tol, _SHIFTED_STEPS
-    inner = _NewtonSolver(shifted, newton.regularizer, tol, max_iter=steps)
-    state.point = inner.solve(_SolverState(state.lam), shifted.start)
-    state.n_passes += shifted.passes
-    state.n_iter += 1
+def _improve_on_working_sets(newton, states, most):
+    """Better dual variables of the pairs near the kink, and so a better bound, for one
+    state after the other; and weights to go on with."""
+    space = np.empty((most, newton.loss.Z.shape[1]), dtype=np.float32)
+    for state in states:
+        if len(state.point.near[0]) < len(state.point.mu):
+            continue  # too few to tell the weights
+        loss = _working_set_loss(newton.loss, state.point, space)
+        steps = min(newton.max_iter, state.n_iter + _WORKING_STEPS)
+        inner = _NewtonSolver(
+            loss, newton.regularizer, newton.tol, steps, problem=newton.problem
+        )
+        point = inner.advance(state, loss.start)  # where the bound is known already
+        state.n_passes += loss.passes
+        state.point = inner.solve(state, point)
 
 
-def _solve_in_rounds(newton, sample, states):
-    """Common passes over all pairs, and between them each lam on its own shifted
-    sample, until all gaps are closed."""
-    while states:
-        for state, point in zip(states, _common_pass(newton.loss, states)):
-            # the bound of this point alone: it shows what the round has gained
-            state.point, state.dual = point, 0.0
-        states = [state for state in states if not _closes_round(newton, state)]
-        with ThreadPoolExecutor(effective_n_jobs(newton.loss.n_jobs)) as pool:
-            list(
-                pool.map(
-                    lambda state: _improve_on_sample(newton, sample, state), states
-                )
-            )
+def _solve_in_rounds(newton, states):
+    """Bounds from working sets, and common passes over all pairs between them, until
+    all gaps are closed."""
+    while states := [state for state in states if not newton.done(state)]:
+        before = [state.gap for state in states]
+        # a context of its own tells each thread that the arrays have been checked
+        contexts = [copy_context() for _ in range(effective_n_jobs(newton.loss.n_jobs))]
+        most = max(len(state.point.near[0]) for state in states)
+        shared = iter(states)  # each thread takes the next one
+        work = _improve_on_working_sets, newton, shared, most
+        with ThreadPoolExecutor(len(contexts)) as pool:
+            list(pool.map(lambda context: context.run(*work), contexts))
+        left = [
+            (state, gap) for state, gap in zip(states, before) if not newton.done(state)
+        ]
+        for state, _ in left:
+            state.n_iter += 1
+        if left:
+            _common_pass(newton, [state for state, _ in left])
+        for state, gap in left:
+            if not newton.done(state) and state.gap > _WORTH_A_ROUND * gap:
+                state.n_iter += 1
+                start = newton.loss.evaluate(state.mu, state.point.delta)
+                newton.solve(state, start)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #c59d6b20
 def positive_grid(values: float | ArrayLike, name: str) -> list[float]:
@@ -1215,6 +1398,7 @@ def positive_grid(values: float | ArrayLike, name: str) -> list[float]:
 @validate_params(
     {"lams": ["array-like"], **_NEWTON_PARAMS}, prefer_skip_nested_validation=True
 )
+@validate_arrays(lams="q")
 def mkl_path(
     problem: "PairProblem",
     regularizer: "Regularizer",
@@ -1251,8 +1435,9 @@ def mkl_path(
     Notes
     -----
     From the largest lam down on few pairs, each from where the last has ended; of many
-    pairs a sample is used for that, and one pass over all of them serves all lams
-    (eq-mklsolve-shift). Derived in the chapter :ref:`ch-mkl-solvers`.
+    pairs a sample is used for that, one pass over all of them serves all lams
+    (eq-mklsolve-shift), and working sets close the gaps that are left
+    (eq-mklsolve-held). Derived in the chapter :ref:`ch-mkl-solvers`.
 
     Examples
     --------
@@ -1264,16 +1449,20 @@ def mkl_path(
     >>> [found.mu.round(2) for found in path]
     [array([0., 0.]), array([1.25, 0.  ])]
     """
-    lams = positive_grid(lams, "lam") if np.size(lams) else []
+    if not np.size(lams):
+        return []
+    lams = positive_grid(lams, "lam")
     newton = _NewtonSolver(
         SmoothedLoss.of_problem(problem), regularizer, tol, max_iter, verbose, problem
     )
-    states, sample = [_SolverState(lam) for lam in lams], _sampled_loss(problem)
+    states = [_SolverState(lam) for lam in lams]
     ordered = sorted(states, key=lambda state: -state.lam)
     with _single_threaded_blas():
-        if sample.share == 1.0:
+        if problem.n_pairs < _MANY_PAIRS:
             _solve_descending(newton, ordered)
         else:
+            newton.loss.importance = _importances(problem)
+            sample = _drawn_loss(problem, newton.loss.importance)
             _begin_on_sample(newton, sample, ordered)
-            _solve_in_rounds(newton, sample, ordered)
+            _solve_in_rounds(newton, ordered)
     return [_solution(state, tol) for state in states]

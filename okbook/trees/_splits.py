@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['FEATURE_THRESHOLD', 'TIE', 'DECREASE_ROUNDING', 'RAND_MAX', 'SMALL_BLOCK', 'jit', 'jit_inline', 'jit_any_order',
-           'DE_BRUIJN', 'BIT_POSITION', 'SHORT_LIST', 'CHUNK', 'CACHE', 'KNOWN', 'FOUND', 'DRAWN', 'VISITED', 'LAST',
+           'DE_BRUIJN', 'BIT_POSITION', 'SHORT_LIST', 'SPARSE', 'CACHE', 'KNOWN', 'FOUND', 'DRAWN', 'VISITED', 'LAST',
            'FRAME', 'LOW_RANK', 'Outputs', 'Rules', 'Node', 'Block', 'Factor', 'Order', 'Rows', 'Examples', 'Split',
            'Sampler', 'Workspace', 'Nodes', 'by_fours', 'new_workspace', 'grow']
 
@@ -589,36 +589,67 @@ def _side_sums_gram(values, offset, stride, place, rows, side, m, index):
     return A, R
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #3c14e2c3
-CHUNK = np.uintp(64)  # so many rows of the factor stay in the fastest cache
+@jit_inline
+def _add_rows(phi, i, j, k, l, c, p, q, r, s):
+    "The running sums of four columns, four examples later."
+    d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
+    return (
+        p + ((phi[i, c] + phi[j, c]) + (phi[k, c] + phi[l, c])),
+        q + ((phi[i, d] + phi[j, d]) + (phi[k, d] + phi[l, d])),
+        r + ((phi[i, e] + phi[j, e]) + (phi[k, e] + phi[l, e])),
+        s + ((phi[i, f] + phi[j, f]) + (phi[k, f] + phi[l, f])),
+    )
 
 
-@jit
+@jit_inline
+def _keep_four(part, c, p, q, r, s):
+    "Write the sums of four columns."
+    d, e, f = c + np.uintp(1), c + np.uintp(2), c + np.uintp(3)
+    part[c], part[d], part[e], part[f] = p, q, r, s
+
+
+@jit_inline
 def _side_sums_factor(phi, total, part, side, start, stop):
     """The same two numbers from the factor, `|g|^2` and `<g, t>`, where g sums the rows
-    of the side; and their weight."""
-    last, one, two, three = np.uintp(stop), np.uintp(1), np.uintp(2), np.uintp(3)
-    part[:] = 0.0
-    for first in range(np.uintp(start), last, CHUNK):
-        end = min(first + CHUNK, last)
-        by_four = end - ((end - first) & three)
-        for c in range(np.uintp(0), np.uintp(part.shape[0]), np.uintp(4)):
-            d, e, f = c + one, c + two, c + three
-            p, q, r, s = part[c], part[d], part[e], part[f]
-            for a in range(first, by_four, np.uintp(4)):
-                i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
-                p += (phi[i, c] + phi[j, c]) + (phi[k, c] + phi[l, c])
-                q += (phi[i, d] + phi[j, d]) + (phi[k, d] + phi[l, d])
-                r += (phi[i, e] + phi[j, e]) + (phi[k, e] + phi[l, e])
-                s += (phi[i, f] + phi[j, f]) + (phi[k, f] + phi[l, f])
-            for a in range(by_four, end):
-                i = side[a]
-                p += phi[i, c]
-                q += phi[i, d]
-                r += phi[i, e]
-                s += phi[i, f]
-            part[c], part[d], part[e], part[f] = p, q, r, s
+    of the side, of which there is at least one; and their weight. Twelve columns in a
+    pass, the rest by fours."""
+    first, end, width = np.uintp(start), np.uintp(stop), np.uintp(part.shape[0])
+    one, two, three = np.uintp(1), np.uintp(2), np.uintp(3)
+    c, four, eight, twelve = np.uintp(0), np.uintp(4), np.uintp(8), np.uintp(12)
+    by_four = end - ((end - first) & three)
+    while c + twelve <= width:
+        a, p, q, r, s = first, 0.0, 0.0, 0.0, 0.0
+        t, u, v, w = 0.0, 0.0, 0.0, 0.0
+        x, y, z, o = 0.0, 0.0, 0.0, 0.0
+        while a < by_four:
+            i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
+            p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
+            t, u, v, w = _add_rows(phi, i, j, k, l, c + four, t, u, v, w)
+            x, y, z, o = _add_rows(phi, i, j, k, l, c + eight, x, y, z, o)
+            a += four
+        while a < end:
+            i = side[a]
+            p, q, r, s = _add_four(phi, i, c, p, q, r, s)
+            t, u, v, w = _add_four(phi, i, c + four, t, u, v, w)
+            x, y, z, o = _add_four(phi, i, c + eight, x, y, z, o)
+            a += one
+        _keep_four(part, c, p, q, r, s)
+        _keep_four(part, c + four, t, u, v, w)
+        _keep_four(part, c + eight, x, y, z, o)
+        c += twelve
+    while c < width:
+        a, p, q, r, s = first, 0.0, 0.0, 0.0, 0.0
+        while a < by_four:
+            i, j, k, l = side[a], side[a + one], side[a + two], side[a + three]
+            p, q, r, s = _add_rows(phi, i, j, k, l, c, p, q, r, s)
+            a += four
+        while a < end:
+            p, q, r, s = _add_four(phi, side[a], c, p, q, r, s)
+            a += one
+        _keep_four(part, c, p, q, r, s)
+        c += four
     A, R = 0.0, 0.0
-    for c in range(2, part.shape[0]):
+    for c in range(two, width):
         A += part[c] * part[c]
         R += part[c] * total[c]
     return A, R, part[0]
@@ -630,8 +661,8 @@ def _value_range(X, f, samples, start, stop, values):
     largest."""
     # unsigned, so that no index can be negative
     first, n = np.uintp(start), np.uintp(stop - start)
-    low = high = X[f, samples[first]]
-    for k in range(n):
+    values[0] = low = high = X[f, samples[first]]
+    for k in range(np.uintp(1), n):
         x = X[f, samples[first + k]]
         values[k] = x
         low = x if x < low else low  # min() and max() would look for NaN
@@ -662,14 +693,20 @@ def _total_weight(weight, index, start, stop):
     return total
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #468d8c98
+SPARSE = 32  # twice the values in a cache line: one line in two is read
+
+
 @jit_inline
-def _best_random_split(examples, rows, factor, block, samples, node, work, rules):
+def _best_random_split(
+    examples, by_feature, rows, factor, block, samples, node, work, rules
+):
     """The best of `max_features` splits with one random threshold each
     (extra-trees), which of the `sides` are its two, and how many are left."""
     sides, values, free, kept, kept_left = work.sides, work.values, 0, 2, np.int64(0)
     features, count, state = work.sampler
     start, stop, in_gram = node.start, node.stop, True
     found, cut, best, n, zero = -1, 0.0, -np.inf, stop - start, np.int64(0)
+    large = 0 < by_feature.shape[1] <= SPARSE * n
     if factor is not None:
         in_gram = block.stride > 0
     while True:
@@ -677,7 +714,10 @@ def _best_random_split(examples, rows, factor, block, samples, node, work, rules
         if j < 0:
             break
         f = features[j]
-        low, high = _value_range(examples.X, f, samples, start, stop, values)
+        if large:
+            low, high = _value_range(by_feature, f, samples, start, stop, values)
+        else:
+            low, high = _value_range(examples.X, f, samples, start, stop, values)
         constant = high <= low + FEATURE_THRESHOLD
         _set_aside(features, count, j, constant)
         if constant:
@@ -693,7 +733,8 @@ def _best_random_split(examples, rows, factor, block, samples, node, work, rules
             found, cut, best = f, threshold, node.scatter
             kept, kept_left = free, n_left
         elif min(n_left, n - n_left) >= rules.min_samples_leaf:
-            side, m = (left, n_left) if 2 * n_left <= n else (right, n - n_left)
+            # the smaller side, without a branch
+            side, m = sides[free + (2 * n_left > n)], min(n_left, n - n_left)
             A = R = w = 0.0
             if in_gram:
                 w = _total_weight(examples.weight, side, zero, m)
@@ -905,14 +946,15 @@ def new_workspace(X, rules, block, rank=0, copies=False):
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #9a7ae98f
 @jit
-def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
+def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, nodes):
     """Grow one tree, depth first; the number of nodes.
 
     Fills the arrays of ``nodes``, and sorts ``samples`` so that each node is a range.
     The left child of a node is the next one. ``X`` has a row for each feature,
     ``order`` has them sorted. The code for what is None is not compiled: ``order`` if
-    thresholds are drawn, ``drawn`` if they are not, ``by_rows`` where no node is
-    copied, ``phi`` in the Gram form.
+    thresholds are drawn; ``by_feature``, the rows of ``X`` stored one after the other
+    or none of them, if they are not; ``by_rows`` where no node is copied; ``phi`` in
+    the Gram form.
     """
     weight, rows, weighted = outputs.weight, outputs.rows, outputs.weighted
     samples = samples.view(np.uint32)  # unsigned: no index is counted from the end
@@ -1012,9 +1054,9 @@ def grow(X, order, drawn, by_rows, phi, samples, outputs, rules, work, nodes):
             split = _best_split(
                 examples, rows, factor, source, samples, here, work, rules
             )
-        if drawn is not None:
+        if by_feature is not None:
             split, kept, n_left = _best_random_split(
-                examples, rows, factor, source, samples, here, work, rules
+                examples, by_feature, rows, factor, source, samples, here, work, rules
             )
         constants, f = known + count[FOUND], split.feature
         decrease = split.gain / root * (1.0 + NEARLY) + DECREASE_ROUNDING

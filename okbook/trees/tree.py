@@ -423,9 +423,11 @@ class FactorOutputs(NamedTuple):
 
     def weighted_by(self, weight: Array, weighted: bool) -> Any:
         "What the search reads, for weights of the examples."
-        trace, rows = weight * self.diagonal, np.zeros(len(self.phi))
-        square = weight * weight * self.diagonal
-        phi = self.columns * weight[:, None] if weighted else self.columns
+        rows, phi, trace = np.zeros(len(self.phi)), self.columns, self.diagonal
+        if not weighted:  # all weights are one
+            return Outputs(NO_GRAM, phi, weight, trace, trace, rows, weighted)
+        trace, square = weight * self.diagonal, weight * weight * self.diagonal
+        phi = self.columns * weight[:, None]
         return Outputs(NO_GRAM, phi, weight, trace, square, rows, weighted)
 
     def workspace(self, weighted: bool) -> Array:
@@ -562,6 +564,8 @@ def _sort_inputs(X):
 
 # A node is copied if at least so many features in one that is tried are few enough.
 _COPIED = 16
+# Bytes of the inputs that are kept a second time for drawn thresholds, at most.
+_BY_FEATURE = 2**24
 
 
 class TreeGrower:
@@ -589,10 +593,15 @@ class TreeGrower:
         self, X: Array, outputs: GramOutputs | FactorOutputs, rules: Rules
     ) -> None:
         self.outputs, self.rules, self.n_samples = outputs, rules, len(X)
-        # sorted thresholds read a feature at a time, drawn ones an example
+        self.ones = np.ones(len(X))  # the weights of all trees without weights
+        # sorted thresholds read a feature at a time; drawn ones do so in large nodes,
+        # and read an example at a time in small ones
         self.X = np.ascontiguousarray(X).T
-        self.order = self.by_rows = None
-        if rules.best:
+        self.order = self.by_rows = self.by_feature = None
+        if not rules.best:
+            copied = X if X.nbytes <= _BY_FEATURE else X[:0]
+            self.by_feature = np.array(copied.T, order="C")
+        else:
             self.X = np.ascontiguousarray(self.X)
             self.order = _sort_inputs(X)
             # the features of an example side by side, to copy nodes
@@ -632,8 +641,10 @@ class TreeGrower:
             The grown tree.
         """
         weighted = weight is not None
-        w = weight if weighted else np.ones(self.n_samples)
-        samples = np.flatnonzero(w).astype(np.int32)
+        w = weight if weighted else self.ones
+        samples = np.arange(self.n_samples, dtype=np.int32)
+        if weighted:
+            samples = samples[w != 0]
         size = 2 * len(samples) - 1
         (right, feature, start, stop), (threshold, impurity) = columns = (
             np.empty((4, size), np.int32),
@@ -646,7 +657,7 @@ class TreeGrower:
         m = grow(
             self.X,
             self.order,
-            None if self.rules.best else True,
+            self.by_feature,
             self.by_rows,
             outputs.phi,
             samples,
