@@ -252,6 +252,10 @@ def read(file, n):
             yield np.fromfile(stream, dtype=np.float32, count=n * n).reshape(n, n)
 
 
+def build(kernels, y):
+    return PairProblem(kernels, y, n_kernels=P, check_psd=False, n_jobs=1)
+
+
 def again(work):
     """Median seconds of five calls after a first one, which loads what a library loads
     when it is needed; those of the first where it takes long."""
@@ -260,24 +264,22 @@ def again(work):
 
 
 def one(side, name, lam, n, file):
-    "One solution in this process: seconds, peak memory, objective, memory before."
+    """One solution in this process: seconds, and where one was made to measure memory,
+    the peak, the objective and the memory before."""
     y = np.load(f"{file}.npy")
     if side == "mklpy":
         return one_mklpy(name, n, file, y == y[0])
     if side in ("weights", "streamed"):
         y = y == y[0]
     regularizer = make_regularizer(name, P)
-    build = lambda kernels: PairProblem(
-        kernels, y, n_kernels=P, check_psd=False, n_jobs=1
-    )
     if side == "weights":
         kernels = list(read(file, n))
-        return print(again(lambda: solve_newton(build(kernels), regularizer, lam)))
+        return print(again(lambda: solve_newton(build(kernels, y), regularizer, lam)))
     warm = PairProblem(
         [np.eye(6), np.ones((6, 6))], [0, 0, 0, 1, 1, 1], n_jobs=1
     )  # compiled functions are loaded
     solve_newton(warm, make_regularizer(name, 2), lam)
-    before, problem = peak_gigabytes(), build(read(file, n))
+    before, problem = peak_gigabytes(), build(read(file, n), y)
     solver, unit = solve_newton, 1.0
     if (
         side == "cvxpy"
@@ -318,16 +320,6 @@ def write(folder, n, n_first=None):
     return file
 
 
-def load(n, files):
-    return PairProblem(
-        read(files[n], n),
-        np.load(f"{files[n]}.npy"),
-        n_kernels=P,
-        check_psd=False,
-        n_jobs=1,
-    )
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -349,7 +341,7 @@ if __name__ == "__main__":
             large: write(folder, large),
             written: write(folder, large, written),
         }
-        problem = load(large, files)
+        problem = build(read(files[large], large), np.load(f"{files[large]}.npy"))
         solve_each(problem, large, (1e-2, 1e-4, 1e-6))
         path_each(problem, large)
         sgd_each(problem, large, 1e-3)

@@ -71,12 +71,7 @@ def book_order(contents, built):
     "The pages of a table of contents, as far as they are built."
 
     def leaves(entry):
-        below = [
-            leaf
-            for key in ("sections", "chapters", "entries", "subtrees", "parts")
-            for child in entry.get(key, ())
-            for leaf in leaves(child)
-        ]
+        below = [leaf for child in settings.below(entry) for leaf in leaves(child)]
         name = entry.get("file", entry.get("root"))
         path = built / f"{name}.html"
         if "file" in entry and path.is_file():

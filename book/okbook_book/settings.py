@@ -27,11 +27,16 @@ def contents():
     return yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
 
 
+def below(entry):
+    "What an entry of the table of contents holds, in order."
+    for key in ("parts", "subtrees", "chapters", "sections", "entries"):
+        yield from entry.get(key, ())
+
+
 def pages(entry=None):
     "The pages of the table of contents below an entry (of all of it), in order."
     entry = contents() if entry is None else entry
     found = [entry[key] for key in ("root", "file") if key in entry]
-    for key in ("parts", "subtrees", "chapters", "sections", "entries"):
-        for child in entry.get(key, ()):
-            found += pages(child)
+    for child in below(entry):
+        found += pages(child)
     return found
