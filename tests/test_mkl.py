@@ -27,6 +27,7 @@ from okbook.mkl import (
     solve_cvxpy,
     standardize_gram,
 )
+from okbook.mkl.pairs import _pack_upper
 
 TERMS = ["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"]
 
@@ -177,9 +178,41 @@ def test_standardised():
         gram_moments(np.full((4, 4), 3.0))
 
 
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 64, 82])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_entry_is_compared_with_the_transpose(n, dtype):
+    """Strips of sixteen rows and sixty-four columns, and what is left of either: each
+    entry in its turn is the only one that differs."""
+    K = np.random.default_rng(n).normal(size=(n, n)).astype(dtype)
+    K += K.T
+    out = np.empty(n * (n + 1) // 2, np.float32)
+    assert not _pack_upper(K, 0.0, out)
+    assert_array_equal(out, K[np.triu_indices(n)].astype(np.float32))
+    for i, j in np.ndindex(n, n):
+        kept = K[i, j]
+        K[i, j] += 1.0
+        assert _pack_upper(K, 0.5, out) == (i != j)
+        assert not _pack_upper(K, 1.5, out)
+        for value in (np.nan, np.inf, -np.inf):
+            K[i, j] = value
+            assert _pack_upper(K, 1.5, out)
+        K[i, j] = kept
+
+
+@pytest.mark.parametrize("p", [1, 5, 63, 64, 69])
+def test_columns_of_the_pairs_are_the_triangles(p):
+    """Groups of sixteen kernels, smaller groups and what is left of them."""
+    n, rng = 18, np.random.default_rng(p)
+    rows, columns = np.triu_indices(n)
+    grams = [B @ B.T for B in rng.normal(size=(p, n, n))]
+    expected = np.column_stack([K[rows, columns] for K in grams]).astype(np.float32)
+    for n_jobs in (1, 2):
+        problem = PairProblem(grams, np.arange(n) % 3, n_jobs=n_jobs)
+        assert_array_equal(problem.Z, expected)
+
+
 def test_one_reading_sees_what_check_gram_sees():
-    """Symmetry is looked at tile by tile, past the last whole tile as well. What one
-    reading does not find symmetric, check_gram refuses or accepts."""
+    """What one reading does not find symmetric, check_gram refuses or accepts."""
     n = 150
     y, rng = np.arange(n) % 3, np.random.default_rng(0)
     K = RBFKernel(sigma=2.0).gram(rng.normal(size=(n, 4)))

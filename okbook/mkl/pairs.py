@@ -131,41 +131,41 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
     return out
 
 # %% ../../nbs/04_mkl.ipynb #dd25719b
-@njit(cache=True, nogil=True)
-def _pack_upper(K, out):
-    """Write the rows of the upper triangle of a matrix one after the other."""
-    q = 0
-    for i in range(len(K)):
-        row, to = K[i, i:], out[q : q + len(K) - i]  # slices: copied many at a time
-        for j in range(len(row)):
-            to[j] = row[j]
-        q += len(row)
-
-
-# Rows and columns of a tile, which is transposed in the processor's registers.
-_TILE = 8
+# Numbers of single precision in a cache line of 64 bytes.
+_CACHE_LINE = 16
+# Numbers of a row that are compared with those of a column at a time.
+_STRIP = 64
 
 
 @njit(cache=True, nogil=True)
-def _count_asymmetric(K, tol):
-    """How many entries of a matrix differ from those of its transpose by more than a
-    tolerance, or cannot be compared, as NaN and infinity; those of a tile on the
-    diagonal are counted twice."""
-    n, whole, count = len(K), len(K) - len(K) % _TILE, 0
-    tile = np.empty((_TILE, _TILE), K.dtype)
-    for top in range(0, whole, _TILE):
-        for left in range(top, whole, _TILE):
-            for j in range(_TILE):
-                for i in range(_TILE):
-                    tile[i, j] = K[left + j, top + i]
-            for i in range(_TILE):
-                row, column = K[top + i, left : left + _TILE], tile[i]
-                for j in range(_TILE):
-                    count += not abs(row[j] - column[j]) <= tol
-    for i in range(n):
-        for j in range(max(i, whole), n):
-            count += not abs(K[i, j] - K[j, i]) <= tol
-    return count
+def _pack_upper(K, tol, out):
+    """Write the rows of the upper triangle of a matrix one after the other. Returns
+    whether any entry differs from that of the transpose by more than a tolerance, or
+    cannot be compared, as NaN and infinity."""
+    n, q, asymmetric = len(K), 0, False
+    strip = np.empty((_CACHE_LINE, _STRIP), K.dtype)
+    for top in range(0, n, _CACHE_LINE):
+        height = min(_CACHE_LINE, n - top)
+        for i in range(top, top + height):
+            row, to = K[i, i:], out[q : q + n - i]  # slices: copied many at a time
+            for j in range(len(row)):
+                to[j] = row[j]
+            q += n - i
+        for left in range(0, top + height, _STRIP):
+            width = min(_STRIP, top + height - left)
+            for j in range(width):
+                row = K[left + j, top : top + height]
+                if height == _CACHE_LINE:  # known to the compiler: no loop is left
+                    for i in range(_CACHE_LINE):
+                        strip[i, j] = row[i]
+                else:
+                    for i in range(height):
+                        strip[i, j] = row[i]
+            for i in range(height):
+                row, column = K[top + i, left : left + width], strip[i, :width]
+                for j in range(width):
+                    asymmetric |= not abs(row[j] - column[j]) <= tol
+    return asymmetric
 
 
 @njit(cache=True, nogil=True)
@@ -185,8 +185,15 @@ _BLOCK = 128
 
 @njit(cache=True, nogil=True)
 def _transpose_rows(columns, first, last, m, Z):
-    """Write a few columns of Z, given as rows, a block of rows of Z at a time: its
-    cache lines are still there when the next column comes."""
+    """Write a few columns of Z, given as rows: a cache line of each row of Z at once,
+    or a block of rows of Z at a time, whose cache lines are still there when the next
+    column comes."""
+    if len(columns) == _CACHE_LINE:
+        for q in range(first, last):
+            row = Z[q, m : m + _CACHE_LINE]
+            for k in range(_CACHE_LINE):
+                row[k] = columns[k, q]
+        return
     for start in range(first, last, _BLOCK):
         for k in range(len(columns)):
             for q in range(start, min(last, start + _BLOCK)):
@@ -286,7 +293,7 @@ def _pack_checked(m, K, n, check_psd, out):
     asymmetric = True
     if not check_psd and _is_plain(K, n):
         tol = _SYMMETRIC * np.abs(K.diagonal()).max(initial=0.0)
-        asymmetric = _count_asymmetric(K, float(tol))
+        asymmetric = _pack_upper(K, float(tol), out)
     if asymmetric:
         K = check_gram(K, name=f"kernels[{m}]", psd=check_psd)
         if len(K) != n:
@@ -294,8 +301,7 @@ def _pack_checked(m, K, n, check_psd, out):
                 f"kernels[{m}] must have a row and a column for each of the {n} "
                 f"labels: {K.shape}."
             )
-        K = np.ascontiguousarray(K)
-    _pack_upper(K, out)
+        _pack_upper(np.ascontiguousarray(K), np.inf, out)
     if not _SINGLE.tiny <= max(out.max(), -out.min()) <= _SINGLE.max:
         largest = max(K.max(), -K.min())
         if largest == 0.0:
@@ -310,15 +316,11 @@ def _pack_checked(m, K, n, check_psd, out):
         )
 
 # %% ../../nbs/04_mkl.ipynb #d87f8ded
-# Numbers of single precision in a cache line of 64 bytes: so many columns of Z are
-# written together. With few kernels a quarter of them, which bounds the extra memory.
-_CACHE_LINE = 16
-
-
 def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
     """The upper triangles of p Gram matrices, which are checked, as the columns of one
     float32 matrix, its rows contiguous."""
     Z = np.empty((n * (n + 1) // 2, p), dtype=np.float32)
+    # Few kernels are collected by a quarter of them, which bounds the extra memory.
     width = max(1, min(_CACHE_LINE, p // 4))
     columns = np.empty((width, len(Z)), dtype=np.float32)
     m = k = 0
