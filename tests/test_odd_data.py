@@ -25,6 +25,7 @@ from okbook.core import (
     TanimotoKernel,
     check_array,
     check_finite,
+    checks,
     is_finite,
     validate_arrays,
 )
@@ -33,6 +34,7 @@ from okbook.mkl import TwoStageMKL
 from okbook.rkhs import MultiTaskRidge, OutputKernelRidge
 from okbook.trees import OutputKernelRandomForest, OutputKernelTree
 
+ODD = (np.nan, np.inf, -np.inf)
 BAD = ("raw", "nan", "warned", "silent", "other", "changed")
 # Their results are not finite by definition: areas and thresholds of one class (the
 # attribute threshold_ of the link predictors), the threshold of a stump that has
@@ -258,6 +260,46 @@ def test_what_is_declared_is_converted_and_no_more():
     assert weigh.__name__ == "weigh" and weigh.__wrapped__ is not weigh
 
 
+ARRAYS = [
+    np.linspace(0.0, 1.0, 6).astype(kind).reshape(shape)
+    for kind in "? b H q e f d g F D U S O m8[s] >f8 >i4 <f4".split()
+    for shape in [(6,), (2, 3)]
+]
+ARRAYS += [a.astype(t) for a in (np.array([1.0, bad]) for bad in ODD) for t in "efdg"]
+ARRAYS += [np.float64(1.0), np.array(1.0), np.array(1), np.zeros(0), np.zeros((0, 3))]
+ARRAYS += [np.ma.array([1.0, 2.0], mask=[True, False]), np.asmatrix(np.eye(2))]
+ARRAYS += [np.eye(4)[::2, ::-1], np.asfortranarray(np.ones((2, 3))), np.full(9, 1e308)]
+
+
+@pytest.mark.parametrize(
+    "words", ["", "as it is", "labels", "integers", "bools", "infinite"]
+)
+def test_arrays_that_need_no_reading_are_what_reading_makes_of_them(words, monkeypatch):
+    quick = 0
+
+    def read(array):
+        try:
+            return checks._numbers(array, "a", {words})
+        except (TypeError, ValueError) as error:
+            return str(error)
+
+    for array in ARRAYS:
+        found = read(array)
+        with monkeypatch.context() as slow:
+            slow.setattr(checks, "_is_read", lambda *_: False)
+            expected = read(array)
+        quick += found is array
+        if isinstance(expected, str):
+            assert found == expected
+            continue
+        assert type(found) is type(expected) and found.dtype == expected.dtype
+        assert found.shape == expected.shape
+        np.testing.assert_array_equal(found, expected)
+        if array.ndim:
+            assert np.shares_memory(found, array) == np.shares_memory(expected, array)
+    assert quick >= 2
+
+
 def test_the_inner_calls_are_not_checked_again():
     counts = []
 
@@ -284,7 +326,7 @@ def test_the_inner_calls_are_not_checked_again():
 def test_finite_by_a_sum(size):
     a = np.full(size, 1e308)  # their sum is infinite
     assert is_finite(a) and check_finite(a, "a") is a
-    for bad in (np.nan, np.inf, -np.inf):
+    for bad in ODD:
         assert not is_finite(np.r_[a, bad])
     assert not is_finite(np.r_[a, np.inf, -np.inf])
 

@@ -405,23 +405,33 @@ def _read_splits(value, place, rule, lengths):
     ]
 
 
+def _is_read(value, kept, endless):
+    """Whether an array is already what reading would make of it."""
+    if type(value) is not np.ndarray or not value.ndim or not value.dtype.isnative:
+        return False
+    if value.dtype.char in "fd":  # float32, float64
+        return endless or is_finite(value)
+    return kept and value.dtype.kind in "biu"
+
+
 def _numbers(value, place, words):
     """An array of the declared kind."""
     if value is None:
         raise TypeError(f"{place} must be an array: got None.")
-    kept = words & {"labels", "integers", "bools", "as it is"}
+    kept = not words.isdisjoint({"labels", "integers", "bools", "as it is"})
     endless = "infinite" in words
-    value = check_array(
-        value,
-        dtype=None if kept else [np.float64, np.float32],
-        accept_sparse="csr" if "sparse" in words else False,
-        ensure_2d=False,
-        allow_nd=True,
-        ensure_min_samples=0,
-        ensure_min_features=0,
-        ensure_all_finite=not endless,
-        input_name=place,
-    )
+    if not _is_read(value, kept, endless):
+        value = check_array(
+            value,
+            dtype=None if kept else [np.float64, np.float32],
+            accept_sparse="csr" if "sparse" in words else False,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            ensure_all_finite=not endless,
+            input_name=place,
+        )
     kind = value.dtype.kind
     if kind == "c" or ("labels" not in words and kind not in "biuf"):
         raise ValueError(f"{place} must hold real numbers: got {value.dtype}.")

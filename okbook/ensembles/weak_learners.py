@@ -391,9 +391,8 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         ndarray of shape (m, n_classes)
             The shares.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, reset=False)
-        return self.proba_[(X[:, self.feature_] > self.threshold_).astype(int)]
+        leaves = self._leaves(X)
+        return self.proba_[leaves]
 
     def predict(self, X: ArrayLike) -> Array:
         """Classes of largest share.
@@ -408,8 +407,14 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         ndarray of shape (m,)
             The classes.
         """
-        leaves = self.predict_proba(X)
-        return self.classes_[first_largest(leaves)]
+        leaves = self._leaves(X)
+        return self.classes_[first_largest(self.proba_)][leaves]
+
+    def _leaves(self, X):
+        """The leaf of each input, 0 or 1."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float32, reset=False)
+        return (X[:, self.feature_] > self.threshold_).astype(int)
 
     def __sklearn_tags__(self):
         """One test cannot distinguish three classes."""
