@@ -25,9 +25,10 @@ MARGIN = {"top": "17mm", "bottom": "19mm", "left": "17mm", "right": "17mm"}
 WIDTH = round((210 - 2 * 17) / 25.4 * 96 / SCALE)  # of the text, in pixels
 
 # Formulas are set, images are there, formulas that are too wide have shrunk to the
-# width of the paper, and what is folded for a reader at a screen is open. Chromium
-# gives a place in the file to what a page links to: anchors get a hidden link. Headings
-# are returned: level, text, anchor.
+# width of the paper, and what is folded for a reader at a screen is open. A section can
+# begin at the foot of a sheet when its heading has moved to the next: what leads to the
+# section leads to its heading. Chromium gives a place in the file to what a page links
+# to: anchors get a hidden link. Headings are returned: level, text, anchor.
 READY = """async anchors => {
   await window.MathJax?.startup?.promise;
   for (const image of document.images) image.loading = "eager";
@@ -35,11 +36,18 @@ READY = """async anchors => {
   for (const folded of document.querySelectorAll("article details")) folded.open = true;
   for (const folded of document.querySelectorAll("article .toggle-hidden"))
     folded.classList.remove("toggle-hidden");
+  for (const section of document.querySelectorAll("article section[id]")) {
+    const heading = section.querySelector(":scope > :is(h1, h2, h3, h4, h5, h6)");
+    if (!heading) continue;
+    heading.prepend(...section.querySelectorAll(":scope > span[id]:empty"));
+    heading.id = section.id;
+    section.removeAttribute("id");
+  }
   const headings = [...document.querySelectorAll("article :is(h1, h2, h3)")].map(h => {
     const copy = h.cloneNode(true);
     copy.querySelectorAll(".headerlink, svg").forEach(e => e.remove());
     const text = copy.textContent.trim().replace(/\\s+/g, " ");
-    return [Number(h.tagName[1]), text, h.closest("section[id]")?.id];
+    return [Number(h.tagName[1]), text, h.id];
   });
   const links = document.createElement("div");
   for (const anchor of [...anchors, ...headings.map(heading => heading[2])]) {
