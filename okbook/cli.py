@@ -3,6 +3,7 @@ the sources in a ledger, list and check its data, and attempt to refute its clai
 
 import argparse
 import csv
+import os
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -181,8 +182,12 @@ def _verify(args):
     from okbook.verify import find_checks, format_table, run_checks, store_run
 
     checks = find_checks(args.only)
-    if args.seed < 0 or not args.seconds >= 0 or (args.case or 0) < 0:
-        raise TableError("--seconds, --seed and --case must not be negative")
+    for name in ("seconds", "seed", "case"):
+        value = getattr(args, name)
+        if value is not None and not value >= 0:
+            raise TableError(f"--{name} must not be negative: got {value}")
+    if args.store and (args.only != "*" or args.case is not None):
+        raise TableError("--store keeps a run of all claims: leave out --only, --case")
     if args.case is not None:
         return max([_verify_case(check, args.seed, args.case) for check in checks])
     records = run_checks(checks, args.seconds, args.seed, not args.quiet)
@@ -190,14 +195,17 @@ def _verify(args):
     print(f"seed {args.seed}")
     if args.store:
         print(f"stored in {store_run(records, args.seconds, args.seed)}")
-    return int(any(record.counterexample for record in records))
+    return 130 if records.interrupted else int(bool(records.failures))
 
 
 def _verify_case(check, seed, case):
     "One attempt again, with its problem; 1 if the claim fails."
+    from threadpoolctl import threadpool_limits
+
     from okbook.verify import Counterexample, attempt, case_rng
 
-    outcome, counterexample = attempt(check, seed, case)
+    with threadpool_limits(1):  # as in a run
+        outcome, counterexample = attempt(check, seed, case)
     if counterexample is None:
         problem = check.draw(case_rng(check, seed, case))
         text = str(Counterexample(check, seed, case, problem, outcome)).splitlines()
@@ -305,7 +313,8 @@ _VERIFY = {
     "--seconds": {
         "type": float,
         "default": 60.0,
-        "help": "the budget after a first round of all checks (default: 60)",
+        "help": "the budget after a first round of all checks, in which Numba "
+        "compiles, for some minutes after an installation (default: 60)",
     },
     "--seed": {
         "type": int,
@@ -368,7 +377,7 @@ _DATA = {
 def _add(group, name, do, help, options=()):
     "Add a command, which carries its function as `do`."
     command = group.add_parser(name, help=help, description=help)
-    command.set_defaults(do=do)
+    command.set_defaults(do=do, after_interruption="")
     for option, told in dict(options).items():
         command.add_argument(option, **told)
     return command
@@ -386,7 +395,9 @@ def _parser():
     told = "the tables, and how many of their cells are stored"
     _add(tables, "list", _tables_list, told)
     told = "compute the missing cells; go on after an interruption"
-    _add(tables, "run", _tables_run, told, _ID | _FOLDER | _JOBS | _RUN)
+    run = _add(tables, "run", _tables_run, told, _ID | _FOLDER | _JOBS | _RUN)
+    kept = "; finished cells are stored, and the same command goes on"
+    run.set_defaults(after_interruption=kept)
     told = "the paper's values, ours, their difference"
     _add(tables, "show", _tables_show, told, _ID | _FOLDER)
     told = "compute a few stored cells again, and compare the code"
@@ -437,15 +448,14 @@ def main(argv=None):
     args = _parser().parse_args(argv)
     try:
         return args.do(args) or 0
+    except BrokenPipeError:  # the reader of the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except _expected_errors() as error:
         _complain(error)
         return 1
     except KeyboardInterrupt:
-        print(
-            "okbook: interrupted; finished cells are stored, and the same command "
-            "goes on",
-            file=sys.stderr,
-        )
+        _complain(f"interrupted{args.after_interruption}")
         return 130
 
 

@@ -7,6 +7,8 @@ cases. A check that cannot fail fails here.
 
 import itertools
 import re
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from okbook import verify
+from okbook._extras import MissingExtra
 from okbook.cli import main
 from okbook.tables import TableError
 from okbook.trees import OutputKernelTree
@@ -480,7 +483,46 @@ def test_an_interrupted_run_keeps_what_it_has():
             raise KeyboardInterrupt
         return compare(0, 0, 0)
 
-    assert run_checks([toy(judge)], seconds=60)[0].cases == 6
+    run = run_checks([toy(judge)], seconds=60)
+    assert run[0].cases == 6 and run.interrupted
+    assert "6 attempts, 0 disagreements, interrupted" in verify.format_table(run)
+    with pytest.raises(TableError, match="the run was interrupted"):
+        store_run(run, 60.0, 0)
+
+
+def test_an_interrupted_search_keeps_the_counterexample():
+    calls = itertools.count()
+
+    def judge(x):
+        if next(calls) > 1:
+            raise KeyboardInterrupt
+        return compare(0, 1, 0)
+
+    run = run_checks([toy(judge, {"x": "n"})], seconds=60)
+    assert run.interrupted and run.failures == [run[0]]
+    assert run[0].cases == 1 and run[0].counterexample.problem["x"].size == 5
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [fail(PassedOver("nothing")), fail(ValueError("foreseen")), fail(Tie("two"))],
+)
+def test_a_claim_that_is_never_tested_has_not_survived(judge):
+    silent = toy(judge, refusals=("foreseen",))
+    run = run_checks([silent, toy(lambda x: compare(0, 0, 0))], seconds=0.5)
+    assert run.failures == [run[0]] and run[0].agreed == 0 < run[1].agreed
+    assert "toy SAYS NOTHING: 0 of" in verify.format_table(run)
+    few = run_checks([silent], seconds=0.0)  # one attempt is no reason
+    assert not few.failures
+
+
+def test_what_a_check_needs_and_is_not_there():
+    missing = toy(fail(MissingExtra("cvxpy", "mkl", "okbook.mkl")))
+    run = run_checks([missing, toy(lambda x: compare(0, 0, 0))], seconds=0.1)
+    assert run[0].cases == 0 < run[1].cases and not run.failures
+    assert "toy was not tried: okbook.mkl needs cvxpy" in verify.format_table(run)
+    with pytest.raises(TableError, match="nothing is stored.* needs cvxpy"):
+        store_run(run, 0.1, 0)
 
 
 def test_ties_are_counted_by_name():
@@ -504,8 +546,37 @@ def test_the_command(capsys):
     assert seen.startswith("variance: agrees") and "Phi = array(" in seen
     assert main(["verify", "--only", "nothing"]) == 1
     assert "okbook: no check has the name 'nothing'" in capsys.readouterr().err
-    assert main(["verify", "--seed", "-1"]) == 1
-    assert "must not be negative" in capsys.readouterr().err
+    for option, value in [("seed", "-1"), ("seconds", "nan"), ("case", "-3")]:
+        assert main(["verify", f"--{option}", value]) == 1
+        told = f"--{option} must not be negative: got {value}"
+        assert told in capsys.readouterr().err
+    for more in (["--only", "variance"], ["--case", "1"]):
+        assert main(["verify", "--store", *more]) == 1
+        assert "a run of all claims" in capsys.readouterr().err
+
+
+def test_an_interruption_is_exit_status_130(monkeypatch, capsys):
+    def interrupted(*_):
+        run = run_checks([], seconds=0)
+        run.interrupted = True
+        return run
+
+    monkeypatch.setattr(verify, "run_checks", interrupted)
+    assert main(["verify", "--quiet"]) == 130
+    assert "0 attempts, 0 disagreements, interrupted" in capsys.readouterr().out
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify, "run_checks", stop)
+    assert main(["verify", "--quiet"]) == 130
+    assert capsys.readouterr().err == "okbook: interrupted\n"
+
+
+def test_a_reader_that_has_seen_enough():
+    command = f"{sys.executable} -m okbook verify --only kernel-rbf --case 0 | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert not done.stderr
 
 
 def test_a_disagreement_is_exit_status_one(monkeypatch, capsys):
@@ -519,8 +590,8 @@ def test_a_disagreement_is_exit_status_one(monkeypatch, capsys):
 def test_store_and_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tables" / "verify").mkdir(parents=True)
-    command = ["verify", "--only", "mu*", "--seconds", "0", "--store", "--quiet"]
-    assert main(command) == 0
+    monkeypatch.setattr(verify, "find_checks", lambda _: find_checks("mu*"))
+    assert main(["verify", "--seconds", "0", "--store", "--quiet"]) == 0
     record, rows = read_run()
     assert record["seed"] == 0 and [row["check"] for row in rows][0] == "multi-task"
     path = tmp_path / "tables" / "verify" / "run.csv"
@@ -529,7 +600,7 @@ def test_store_and_read(tmp_path, monkeypatch, capsys):
         read_run()
     with pytest.raises(TableError, match="no stored run"):
         read_run(tmp_path)
-    assert store_run([], 0.0, 1, tmp_path / "deep" / "er").is_dir()
+    assert store_run(verify.Run(), 0.0, 1, tmp_path / "deep" / "er").is_dir()
 
 
 def test_the_stored_run():
@@ -540,7 +611,8 @@ def test_the_stored_run():
     for name, row in stored.items():
         assert not row["disagrees"]
         empty = int(row["refused"]) + int(row["passed_over"]) + n_ties(row)
-        assert int(row["cases"]) > empty, name
+        assert int(row["cases"]) - empty == int(row["agreed"]), name
+        assert int(row["agreed"]) > 0.2 * int(row["cases"]), name
         assert (row["claim"], row["oracle"]) == (
             CHECKS[name].claim,
             CHECKS[name].oracle,
