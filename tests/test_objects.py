@@ -19,6 +19,7 @@ from okbook.core import (
     GramKernel,
     ObjectKernel,
     OutputKernelKNN,
+    PairwiseKernel,
     check_kernel,
     is_psd,
 )
@@ -209,6 +210,24 @@ BAD = {
         (nx.path_graph(3), TypeError),
     ],
 }
+
+
+def test_chi2_takes_what_cannot_be_written_to():
+    histograms = OBJECTS["chi2"]
+    fixed, frame = histograms.copy(), pd.DataFrame(histograms)
+    fixed.flags.writeable = False
+    for kernel in (check_kernel("chi2"), PairwiseKernel("additive_chi2")):
+        K = kernel.gram(histograms)
+        for Y in (fixed, frame):
+            np.testing.assert_array_equal(kernel.gram(Y), K, strict=True)
+            np.testing.assert_array_equal(kernel.gram(Y, histograms), K, strict=True)
+    for model in (
+        OutputKernelRidge(input_kernel="chi2"),
+        OutputKernelRidge(output_kernel="chi2"),
+    ):
+        P = model.fit(histograms, histograms).predict(histograms)
+        found = clone(model).fit(frame, frame).predict(frame)
+        np.testing.assert_array_equal(found, P, strict=True)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@
 __all__ = ['check_array', 'validate_data', 'is_finite', 'check_finite', 'check_score_weight', 'validate_arrays']
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de004
+import datetime
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -38,6 +40,43 @@ def _refuse_odd(values, name):
             f"{name} has {np.ma.count_masked(values)} masked entries of "
             f"{values.size}: fill them, or leave their rows out."
         )
+
+
+def _refuse_dates(values, name):
+    """Refuse dates and durations where numbers are wanted: NumPy would count them in
+    some unit, and NaT as -2**63."""
+    types = getattr(values, "dtypes", None)  # of a frame, one for each column
+    types = list(types) if hasattr(types, "__iter__") else []
+    if isinstance(values, (list, tuple)):
+        values = np.asarray(values)
+    types.append(getattr(values, "dtype", None))
+    found = [str(t) for t in types if getattr(t, "kind", "f") in "mM"]
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        dates = (np.datetime64, np.timedelta64, datetime.date, datetime.timedelta)
+        found += [type(v).__name__ for v in values.ravel() if isinstance(v, dates)]
+    if found:
+        raise ValueError(
+            f"{name} holds dates or durations, of type {found[0]}, where numbers are "
+            f"expected: convert them, for example to days since the first."
+        )
+
+
+def _refuse_missing_dates(values, name):
+    """Refuse NaT among labels."""
+    if (
+        getattr(values, "dtype", np.dtype(float)).kind in "mM"
+        and np.isnat(values).any()
+    ):
+        raise ValueError(f"{name} contains NaT, which stands for a missing date.")
+
+
+def _in_words(error, name):
+    """What to say instead of an error of NumPy that does not name the array."""
+    if "inhomogeneous" in str(error):
+        return f"{name} is ragged: its rows must have one length."
+    if isinstance(error, IndexError):  # the first row of an empty list
+        return f"{name} must hold at least one example: got none."
+    return f"{name} must be an array: {error}"
 
 
 def check_array(
@@ -80,15 +119,18 @@ def check_array(
     """
     _refuse_odd(array, input_name)
     try:
-        return _check_array(array, input_name=input_name, **options)
-    except (TypeError, ValueError) as error:
-        if "inhomogeneous" in str(error):
-            said = f"{input_name} is ragged: its rows must have one length."
-        elif input_name in str(error):
+        if options.get("dtype", "numeric") is not None:
+            _refuse_dates(array, input_name)
+        found = _check_array(array, input_name=input_name, **options)
+    except (TypeError, ValueError, OverflowError) as error:
+        named = re.search(rf"(?<!\w){re.escape(input_name)}(?!\w)", str(error))
+        if named and "inhomogeneous" not in str(error):
             raise
-        else:
-            said = f"{input_name} must be an array: {error}"
-        raise type(error)(said) from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_in_words(error, input_name)) from error
+    if options.get("ensure_all_finite", True) is True:
+        _refuse_missing_dates(found, input_name)
+    return found
 
 
 def validate_data(
@@ -140,6 +182,18 @@ def validate_data(
     _refuse_odd(y, "y")
     if sp.issparse(y):
         raise TypeError(f"y must be dense: got a sparse matrix of shape {y.shape}.")
+    if y is not None and not isinstance(y, str):
+        y = check_array(
+            y,
+            dtype=[np.float64, np.float32] if options.get("y_numeric") else None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name="y",
+        )
+        _refuse_missing_dates(y, "y")
     objects = getattr(estimator, "_input_objects", None)
     if objects is not None and (taken := objects(X)) is not None:
         least = options.get("ensure_min_samples", 1)
@@ -152,7 +206,25 @@ def validate_data(
     if sp.issparse(X) and get_tags(estimator).input_tags.sparse:
         if not options.get("accept_sparse") and not options.get("skip_check_array"):
             X = X.toarray()
-    return _validate_data(estimator, X, y, **options)
+    wanted = (
+        None if options.get("skip_check_array") else options.get("dtype", "numeric")
+    )
+    try:
+        if wanted is not None:
+            _refuse_dates(X, "X")
+        return _validate_data(estimator, X, y, **options)
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        if re.search(r"(?<!\w)X(?!\w)", str(error)) or not _is_of_numpy(error):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_in_words(error, "X")) from error
+
+
+def _is_of_numpy(error):
+    """Whether an error comes from the conversion to an array, rather than from a check
+    of scikit-learn."""
+    words = ("inhomogeneous", "could not convert", "setting an array element")
+    return type(error) is not ValueError or any(part in str(error) for part in words)
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de008
 def is_finite(values: Inputs) -> bool:
