@@ -1552,6 +1552,79 @@ def test_bad_weights_of_an_estimator():
         core.Kernel().gram(X6)
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: check_kernel("rbf", 5),
+            TypeError,
+            "output_kernel_params must be a dict",
+        ),
+        (
+            lambda: output_kernel_loss([1.0], [1.0], "rbf", 5),
+            TypeError,
+            "^kernel_params must be a dict",
+        ),
+        (
+            lambda: core.first_smallest([1, 2], axis=9),
+            ValueError,
+            "axis must be .*got 9",
+        ),
+        (
+            lambda: core.first_largest([1], axis="a"),
+            ValueError,
+            "axis must be .*got 'a'",
+        ),
+        (
+            lambda: core.merge_ties([1.0], scale="a"),
+            ValueError,
+            "scale must be a finite",
+        ),
+        (
+            lambda: core.merge_ties([1.0], scale=-1),
+            ValueError,
+            "scale must be a finite",
+        ),
+        (lambda: core.vertical_roc(5), TypeError, "curves must be pairs"),
+        (lambda: core.vertical_roc([]), ValueError, "curves must hold one"),
+        (lambda: core.vertical_roc([5]), ValueError, "A curve must be two .* got 5"),
+        (lambda: core.vertical_roc([([0], ["a"])]), ValueError, "A curve must be two"),
+        (lambda: core.check_folds(3, 5), TypeError, "y must have an entry .* got 5"),
+        (
+            lambda: core.pr_auc(np.eye(3), np.eye(3), mask=[0, 1, 1]),
+            ValueError,
+            r"mask must have the shape of truth and scores, \(3, 3\): got \(3,\)",
+        ),
+        (
+            lambda: core.decoding_accuracy(KNeighborsRegressor().fit(X6, X6), X6, X6),
+            TypeError,
+            "estimator with an output kernel: got KNeighborsRegressor",
+        ),
+        (lambda: core.decoding_accuracy(5, X6, X6), TypeError, "5 is not an estimator"),
+        (
+            lambda: core.top_k_decoding_accuracy(
+                Given("precomputed").fit(np.eye(2), np.eye(2)), np.eye(2), [0, 1]
+            ),
+            ValueError,
+            "estimator was given only the Gram matrix",
+        ),
+        (
+            lambda: core.make_psd(np.full((3, 3), 1e308)),
+            ValueError,
+            "spectrum.*overflows",
+        ),
+    ],
+)
+def test_bad_arguments_of_functions_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_half_the_largest_similarities():
+    S = np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert_allclose(core.make_psd(1.5e308 * S) / 1.5e308, core.make_psd(S), atol=1e-12)
+
+
 def test_bad_scores_and_folds():
     for call, expected in (
         (

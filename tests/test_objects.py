@@ -20,6 +20,8 @@ from okbook.core import (
     ObjectKernel,
     OutputKernelKNN,
     PairwiseKernel,
+    SpectrumKernel,
+    SubsequenceKernel,
     check_kernel,
     is_psd,
 )
@@ -210,6 +212,25 @@ BAD = {
         (nx.path_graph(3), TypeError),
     ],
 }
+
+
+@pytest.mark.parametrize("length", [7, 10**9, 10**30])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_lengths_beyond_the_longest_word(length, normalize):
+    """In no time, and what the definitions say: the words have five letters at most."""
+    blended = SpectrumKernel(length, normalize=normalize).gram(WORDS)
+    expected = SpectrumKernel(5, normalize=normalize).gram(WORDS)
+    np.testing.assert_array_equal(blended, expected)
+    for kernel in (
+        SpectrumKernel(length, blended=False, normalize=normalize),
+        SubsequenceKernel(length, normalize=normalize),
+    ):
+        assert not kernel.gram(WORDS).any() and not kernel.diag(WORDS).any()
+
+
+def test_too_many_rounds_are_refused():
+    with pytest.raises(ValueError, match="'n_iter' parameter"):
+        check_kernel("weisfeiler_lehman", {"n_iter": 10**30}).gram(GRAPHS)
 
 
 def test_chi2_takes_what_cannot_be_written_to():

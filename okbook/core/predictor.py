@@ -8,7 +8,7 @@ __all__ = ['NEARLY', 'output_kernel_loss', 'first_smallest', 'first_largest', 'm
            'feature_space_r2', 'is_dirac', 'OutputKernelMixin', 'InputKernelMixin', 'OutputKernelKNN']
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numba as nb
@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
+    validate_params,
 )
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
@@ -156,6 +157,11 @@ def first_smallest(
     1
     """
     values = np.asarray(values, dtype=float)
+    n_axes = max(values.ndim, 1)
+    if not isinstance(axis, Integral) or not -n_axes <= axis < n_axes:
+        raise ValueError(
+            f"axis must be an integer from {-n_axes} to {n_axes - 1}: got {axis!r}."
+        )
     least = values.min(axis=axis, keepdims=True)
     size = np.abs(values)
     size = size if scale is None else np.maximum(size, np.abs(scale))
@@ -240,6 +246,10 @@ def merge_ties(values: ArrayLike, scale: float | None = None) -> Array:
     >>> merge_ties([0.3 - 0.1 - 0.2, 0.0, 0.5], scale=1.0).tolist()[1:]
     [-2.7755575615628914e-17, 0.5]
     """
+    if scale is not None and not (isinstance(scale, Real) and 0 <= scale < np.inf):
+        raise ValueError(
+            f"scale must be a finite number that is not negative: got {scale!r:.40}."
+        )
     values = np.asarray(values, dtype=float)
     order = np.argsort(values, kind="stable")
     ranked = values[order]
@@ -579,6 +589,13 @@ def _normalized_weights(sample_weight, n):
     return w / w.sum()
 
 # %% ../../nbs/00_core_1_predictor.ipynb #ffa8d401
+@validate_params(
+    {
+        "variance": [Interval(Real, 0, None, closed="left")],
+        "rounding": [Interval(Real, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(losses="n", sample_weight="n")
 def feature_space_r2(
     losses: ArrayLike,
@@ -1350,7 +1367,7 @@ class OutputKernelMixin:
         else:
             variance = feature_space_variance(kernel.gram(y), sample_weight, diag=diag)
         return feature_space_r2(
-            losses, variance, sample_weight, rounding=1e-12 * diag.mean()
+            losses, variance, sample_weight, rounding=1e-12 * np.abs(diag).mean()
         )
 
     def __sklearn_tags__(self):
