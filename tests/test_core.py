@@ -2,8 +2,10 @@
 scikit-learn's own checks."""
 
 import doctest
+import functools
 import inspect
 import pickle
+import re
 import tracemalloc
 import warnings
 
@@ -764,6 +766,68 @@ def test_sample_weights_count_in_the_accuracy():
     assert abs(expected - model.score(W, truth)) > 0.01  # the weights matter
 
 
+WEIGHTS = [1.0, 2.0, 3.0]
+BAD_WEIGHTS = {
+    "contains NaN": [1.0, np.nan, 1.0],
+    "contains infinity": [1.0, np.inf, 1.0],
+    "weights overflows.*1e.308": [1e308, 1e308, 1.0],
+    "not be negative: the least is -100": [1.0, 2.0, -100.0],
+    "1 masked entries of 3": np.ma.array(WEIGHTS, mask=[True, False, False]),
+    "Complex data not supported": np.array(WEIGHTS) + 1j,
+    r"each of the 3 queries: got shape \(2,\)": WEIGHTS[:2],
+    r"each of the 3 queries: got shape \(3, 1\)": [[w] for w in WEIGHTS],
+    "not be zero for all queries": [0.0, 0.0, 0.0],
+    "must be an array: could not convert": ["a", "b", "c"],
+}
+
+
+@pytest.mark.parametrize("message", BAD_WEIGHTS)
+def test_bad_weights_of_a_mean(message):
+    weight, W, y = BAD_WEIGHTS[message], np.eye(3), np.array([0, 1, 1])
+    model, classifier = Given().fit(W, y), Given("dirac").fit(W, y)
+    losses, K = model.losses(W, y + 1), np.eye(3)
+    for method in (
+        lambda: model.loss(W, y + 1, sample_weight=weight),
+        lambda: model.score(W, y + 1, sample_weight=weight),
+        lambda: classifier.score(W, y, sample_weight=weight),
+        lambda: core.check_score_weight(weight, 3),
+        lambda: core.feature_space_r2(losses, 1.0, weight),
+        lambda: feature_space_variance(K, weight),
+    ):
+        with pytest.raises(ValueError, match="sample_weight") as caught:
+            method()
+        shaped = "must have the shape (n,)"  # where the shape is declared
+        assert re.search(message, str(caught.value)) or shaped in str(caught.value)
+
+
+def test_weights_of_a_mean_are_floats():
+    assert core.check_score_weight(None, 3) is None
+    for weight in ([1, 0, 2], np.array([1, 0, 2], np.int8), pd.Series([1, 0, 2])):
+        found = core.check_score_weight(weight, 3)
+        assert_array_equal(found, [1.0, 0.0, 2.0], strict=True)
+
+
+@pytest.mark.parametrize(
+    ("diag", "message"),
+    [
+        (np.ones(3) + 1j, "Complex data not supported: diag"),
+        ([1.0, -2.0, 1.0], "diag must hold .* not negative: the least is -2"),
+        (np.ma.array(np.ones(3), mask=[0, 1, 0]), "diag has 1 masked entries"),
+        ([1.0, np.nan, 1.0], "diag contains NaN"),
+        ([[1.0], [1.0, 2.0]], "diag is ragged"),
+        (None, r"got shapes \(3, 3\) and \(\)"),
+    ],
+)
+def test_bad_diagonals_of_true_outputs(diag, message):
+    model = Given("precomputed").fit(np.eye(3), np.eye(3))
+    assert_allclose(
+        model.losses(np.eye(3), np.eye(3), diag=[1, 1 - 1e-12, 1]), 0, 0, 1e-9
+    )
+    for method in (model.losses, model.loss):
+        with pytest.raises(ValueError, match=message):
+            method(np.eye(3), np.eye(3), diag=diag)
+
+
 def test_negative_votes_have_no_probability():
     y = ["a", "b", "c"]
     W = np.array([[1.5, -1.0, 0.5], [-1.0, -2.0, 4.0], [0.0, 0.0, 0.0]])
@@ -1391,10 +1455,89 @@ def test_bad_candidates():
         (np.ones((4, 3)), ValueError, r"as many columns: got \(1, 2\) and \(1, 3\)"),
         (["a", "b"], ValueError, "a kernel on vectors"),
         ([[np.nan, 1.0]], ValueError, "Input candidates contains NaN"),
+        (np.array(1.0), TypeError, "got an array of no dimension"),
+        (list, TypeError, "sequence of outputs: got type"),
+        ({1: 2.0}, ValueError, "candidates must be an array: got {1: 2.0}"),
+        (sp.csr_array((0, 2)), ValueError, "got an empty one"),
     ):
-        for method in (model.predict, model.decode):
+        for method in (
+            model.predict,
+            model.decode,
+            model.rank,
+            functools.partial(core.predict_in_batches, model),
+        ):
             with pytest.raises(error, match=expected):
                 method(X6, candidates=candidates)
+    for candidates in (np.array(1.0), list, X6[:5], 5, sp.csr_array(X6)):
+        with pytest.raises(ValueError, match="per_query=True needs candidates"):
+            model.predict(X6, candidates=candidates, per_query=True)
+
+
+def test_candidates_may_be_sparse_where_outputs_may():
+    model = OutputKernelKNN(2, output_kernel="rbf").fit(X6, X6)
+    for candidates in (sp.csr_array(X6), sp.coo_array(X6)):
+        for method in (
+            model.predict,
+            model.decode,
+            functools.partial(core.predict_in_batches, model),
+        ):
+            expected = method(X6, candidates=X6)
+            assert_array_equal(method(X6, candidates=candidates), expected, strict=True)
+
+
+def test_candidates_in_a_list_for_a_function_of_arrays():
+    def product(A, B):
+        return np.asarray(A) @ np.asarray(B).T
+
+    model = OutputKernelKNN(2, output_kernel=product).fit(X6, X6)
+    expected = model.predict(X6, candidates=X6)
+    assert_array_equal(model.predict(X6, candidates=X6.tolist()), expected)
+    for bad, error in ((sp.csr_array(X6), ValueError), (X6[:, :1], ValueError)):
+        with pytest.raises(error, match="candidates must be outputs like those of fit"):
+            model.predict(X6, candidates=bad)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (
+            FunctionKernel(lambda A, B: A @ B.T, {"q": 1}),
+            "kernel_params has the key 'q'",
+        ),
+        (FunctionKernel(lambda A: A @ A.T), "func must be a function"),
+        (core.PairwiseKernel(kernel_params={"gama": 1}), "the key 'gama'"),
+        (core.PairwiseKernel(kernel_params={"gamma": "a"}), "'gamma' parameter"),
+        (
+            core.PairwiseKernel(kernel_params={"gamma": 10**400}),
+            "gamma must be a finite",
+        ),
+        (
+            core.PairwiseKernel(kernel_params={"gamma": np.nan}),
+            "gamma must be a finite",
+        ),
+        (RBFKernel(gamma=10**400), "gamma must be a finite number"),
+        (PolynomialKernel(degree=10**400), "degree must be a finite number"),
+    ],
+)
+def test_parameters_are_checked_without_fit(kernel, message):
+    for method in (kernel.gram, kernel.diag, kernel.fit):
+        with pytest.raises(ValueError, match=message):
+            method(X6)
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ([0, 1, 2], np.array(["2020", "2021", "2022"], dtype="M8[s]")),
+        (["a", "b", "c"], np.array(["2020", "2021", "2022"], dtype="M8[s]")),
+        (np.arange(3).astype("m8[s]"), np.arange(3).astype("M8[s]")),
+        (["a", "b", "c"], [0, 1, 2]),
+    ],
+)
+def test_labels_of_two_kinds(known, new):
+    for a, b in ((known, new), (new, known)):
+        with pytest.raises(ValueError, match="Labels must be of one kind"):
+            Given("dirac").fit(np.eye(3), a).loss(np.eye(3), b)
 
 
 def test_bad_weights_of_an_estimator():
@@ -1407,6 +1550,79 @@ def test_bad_weights_of_an_estimator():
         OutputKernelMixin().weights(X6)
     with pytest.raises(NotImplementedError):
         core.Kernel().gram(X6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: check_kernel("rbf", 5),
+            TypeError,
+            "output_kernel_params must be a dict",
+        ),
+        (
+            lambda: output_kernel_loss([1.0], [1.0], "rbf", 5),
+            TypeError,
+            "^kernel_params must be a dict",
+        ),
+        (
+            lambda: core.first_smallest([1, 2], axis=9),
+            ValueError,
+            "axis must be .*got 9",
+        ),
+        (
+            lambda: core.first_largest([1], axis="a"),
+            ValueError,
+            "axis must be .*got 'a'",
+        ),
+        (
+            lambda: core.merge_ties([1.0], scale="a"),
+            ValueError,
+            "scale must be a finite",
+        ),
+        (
+            lambda: core.merge_ties([1.0], scale=-1),
+            ValueError,
+            "scale must be a finite",
+        ),
+        (lambda: core.vertical_roc(5), TypeError, "curves must be pairs"),
+        (lambda: core.vertical_roc([]), ValueError, "curves must hold one"),
+        (lambda: core.vertical_roc([5]), ValueError, "A curve must be two .* got 5"),
+        (lambda: core.vertical_roc([([0], ["a"])]), ValueError, "A curve must be two"),
+        (lambda: core.check_folds(3, 5), TypeError, "y must have an entry .* got 5"),
+        (
+            lambda: core.pr_auc(np.eye(3), np.eye(3), mask=[0, 1, 1]),
+            ValueError,
+            r"mask must have the shape of truth and scores, \(3, 3\): got \(3,\)",
+        ),
+        (
+            lambda: core.decoding_accuracy(KNeighborsRegressor().fit(X6, X6), X6, X6),
+            TypeError,
+            "estimator with an output kernel: got KNeighborsRegressor",
+        ),
+        (lambda: core.decoding_accuracy(5, X6, X6), TypeError, "5 is not an estimator"),
+        (
+            lambda: core.top_k_decoding_accuracy(
+                Given("precomputed").fit(np.eye(2), np.eye(2)), np.eye(2), [0, 1]
+            ),
+            ValueError,
+            "estimator was given only the Gram matrix",
+        ),
+        (
+            lambda: core.make_psd(np.full((3, 3), 1e308)),
+            ValueError,
+            "spectrum.*overflows",
+        ),
+    ],
+)
+def test_bad_arguments_of_functions_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_half_the_largest_similarities():
+    S = np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert_allclose(core.make_psd(1.5e308 * S) / 1.5e308, core.make_psd(S), atol=1e-12)
 
 
 def test_bad_scores_and_folds():

@@ -19,6 +19,9 @@ from okbook.core import (
     GramKernel,
     ObjectKernel,
     OutputKernelKNN,
+    PairwiseKernel,
+    SpectrumKernel,
+    SubsequenceKernel,
     check_kernel,
     is_psd,
 )
@@ -209,6 +212,43 @@ BAD = {
         (nx.path_graph(3), TypeError),
     ],
 }
+
+
+@pytest.mark.parametrize("length", [7, 10**9, 10**30])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_lengths_beyond_the_longest_word(length, normalize):
+    """In no time, and what the definitions say: the words have five letters at most."""
+    blended = SpectrumKernel(length, normalize=normalize).gram(WORDS)
+    expected = SpectrumKernel(5, normalize=normalize).gram(WORDS)
+    np.testing.assert_array_equal(blended, expected)
+    for kernel in (
+        SpectrumKernel(length, blended=False, normalize=normalize),
+        SubsequenceKernel(length, normalize=normalize),
+    ):
+        assert not kernel.gram(WORDS).any() and not kernel.diag(WORDS).any()
+
+
+def test_too_many_rounds_are_refused():
+    with pytest.raises(ValueError, match="'n_iter' parameter"):
+        check_kernel("weisfeiler_lehman", {"n_iter": 10**30}).gram(GRAPHS)
+
+
+def test_chi2_takes_what_cannot_be_written_to():
+    histograms = OBJECTS["chi2"]
+    fixed, frame = histograms.copy(), pd.DataFrame(histograms)
+    fixed.flags.writeable = False
+    for kernel in (check_kernel("chi2"), PairwiseKernel("additive_chi2")):
+        K = kernel.gram(histograms)
+        for Y in (fixed, frame):
+            np.testing.assert_array_equal(kernel.gram(Y), K, strict=True)
+            np.testing.assert_array_equal(kernel.gram(Y, histograms), K, strict=True)
+    for model in (
+        OutputKernelRidge(input_kernel="chi2"),
+        OutputKernelRidge(output_kernel="chi2"),
+    ):
+        P = model.fit(histograms, histograms).predict(histograms)
+        found = clone(model).fit(frame, frame).predict(frame)
+        np.testing.assert_array_equal(found, P, strict=True)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import functools
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from odd_data import (
     ROOMS,
@@ -29,7 +30,8 @@ from okbook.core import (
     is_finite,
     validate_arrays,
 )
-from okbook.forest_kernel import ForestKernelSVC
+from okbook.ensembles import DecisionStump
+from okbook.forest_kernel import ForestKernel, ForestKernelSVC
 from okbook.mkl import TwoStageMKL
 from okbook.rkhs import MultiTaskRidge, OutputKernelRidge
 from okbook.trees import OutputKernelRandomForest, OutputKernelTree
@@ -222,6 +224,82 @@ def test_forests_may_take_missing_values_but_no_masks():
     assert np.isfinite(model.decision_function(hole)).all()
     with pytest.raises(ValueError, match="masked"):
         model.predict(np.ma.array(X, mask=np.isnan(hole)))
+
+
+DATES = np.array(["2020-01-01", "2021-01-01"] * 10, dtype="M8[s]")
+NO_DATES = np.where(np.arange(20) == 3, np.datetime64("NaT"), DATES)
+FRAME = pd.DataFrame({"a": pd.date_range("2020", periods=20, tz="UTC"), "b": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("dates", "kind"),
+    [
+        (np.c_[DATES, DATES], "datetime64"),
+        (np.c_[NO_DATES], "datetime64"),
+        (np.c_[DATES - DATES[0]], "timedelta64"),
+        ([[1.0, date] for date in DATES], "datetime64"),
+        (np.c_[DATES.astype(object)], "datetime"),
+        (FRAME, "datetime64.*UTC"),
+        (pd.DataFrame({"a": X[:, 0], "b": pd.NaT}), "datetime64"),
+    ],
+)
+@pytest.mark.parametrize("model", [OutputKernelTree(), OutputKernelRidge()])
+def test_dates_are_no_numbers(model, dates, kind):
+    message = f"holds dates or durations, of type {kind}.*, where numbers are expected"
+    with pytest.raises(ValueError, match=f"X {message}"):
+        model.fit(dates, Y)
+    with pytest.raises(ValueError, match=f"X {message}"):
+        model.fit(X[:, : np.shape(dates)[1]], Y).predict(dates)
+    with pytest.raises(ValueError, match=f"y {message}"):
+        model.fit(X, dates)
+    with pytest.raises(ValueError, match=f"K {message}"):
+        weigh(dates, Y)
+
+
+def test_dates_are_labels_unless_one_is_missing():
+    classifier = OutputKernelTree(output_kernel="dirac")
+    for dates in (DATES, pd.Series(DATES), DATES - DATES[0]):
+        assert classifier.fit(X, dates).score(X, dates) == 1.0
+    assert DecisionStump().fit(X, DATES).classes_.dtype == DATES.dtype
+    for model in (classifier, DecisionStump()):
+        for dates in (NO_DATES, pd.Series(NO_DATES), NO_DATES - DATES[0]):
+            with pytest.raises(ValueError, match="y contains NaT"):
+                model.fit(X, dates)
+
+
+@pytest.mark.parametrize(
+    ("entry", "error", "message"),
+    [
+        ("a", ValueError, "could not convert string to float: 'a'"),
+        ({1}, TypeError, "argument must be .*, not 'set'"),
+        (len, TypeError, "argument must be .*, not 'builtin_function"),
+        (10**400, ValueError, "int too large"),
+    ],
+)
+@pytest.mark.parametrize("model", [OutputKernelTree(), MultiTaskRidge()])
+def test_what_is_no_number_is_named(model, entry, error, message):
+    rows = [[entry, 1.0]] * 20
+    for odd in (rows, np.array(rows, dtype=object), pd.DataFrame(rows, dtype=object)):
+        with pytest.raises(error, match=f"X must be an array: .*{message}"):
+            model.fit(odd, Y)
+        with pytest.raises(error, match=f"X must be an array: .*{message}"):
+            model.fit(X[:, :2], Y).predict(odd)
+    if entry is len or entry == 10**400:  # of the others the error tells more
+        with pytest.raises(error, match=f"y must be an array: .*{message}"):
+            model.fit(X, [entry] * 20)
+
+
+def test_other_things_that_are_no_array_are_named():
+    for model in (ForestKernel(), ForestKernelSVC()):
+        with pytest.raises(ValueError, match="X must hold at least one example"):
+            model.fit([], np.sign(X[:, 0]))
+    with pytest.raises(ValueError, match="X is ragged"):
+        MultiTaskRidge().fit([[1.0], [1.0, 2.0]], [1.0, 2.0])
+    for model in (MultiTaskRidge(), DecisionStump()):
+        with pytest.raises(ValueError, match="y is ragged"):
+            model.fit(X[:2], [[1.0], [1.0, 2.0]])
+    with pytest.raises(ValueError, match="^Expected 2D array"):  # scikit-learn's words
+        MultiTaskRidge().fit(Y, Y)
 
 
 # The tools themselves

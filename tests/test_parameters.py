@@ -518,7 +518,7 @@ def a_valid_value(constraints):
             value = generate_valid_param(constraint)
             unbounded = not constraint.is_satisfied_by(value)  # an end at infinity
             return constraint.left + 1 if unbounded else value
-        for value in (None, True, 0, [1.0], (), len):
+        for value in (None, True, 0, [1.0], (), {}, "a", len):
             if constraint.is_satisfied_by(value):
                 return value
     raise NotImplementedError(constraints)

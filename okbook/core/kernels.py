@@ -9,7 +9,7 @@ __all__ = ['Kernel', 'LinearKernel', 'PolynomialKernel', 'RBFKernel', 'DiracKern
            'center_gram', 'normalize_gram', 'pivoted_cholesky', 'is_factor']
 
 # %% ../../nbs/00_core.ipynb #8ed44b3b
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import Parameter, isclass, signature
 from numbers import Integral, Real
 from typing import Any, Self
@@ -170,7 +170,8 @@ class Kernel(BaseEstimator):
         self._check_params()
         A = self._prepare(Y1)
         B = A if Y2 is None else self._prepare(Y2)
-        if getattr(A, "ndim", 1) == 2 and A.shape[1] != B.shape[1]:
+        vectors = getattr(A, "ndim", 1) == getattr(B, "ndim", 1) == 2
+        if vectors and A.shape[1] != B.shape[1]:
             raise ValueError(
                 f"The two sets of vectors must have as many columns: got {A.shape} "
                 f"and {B.shape}."
@@ -202,9 +203,15 @@ class Kernel(BaseEstimator):
         """Gram matrix: the same as ``gram``."""
         return self.gram(Y1, Y2)
 
+    def _validate_params(self):
+        """Refuse parameters with which this would not be a kernel."""
+        for name in self._parameter_constraints:
+            if isinstance(value := getattr(self, name), Integral):
+                _refuse_endless(name, value)
+        super()._validate_params()
+
     def _check_params(self):
-        """Refuse parameters with which this would not be a kernel; what was accepted
-        is not checked again."""
+        """The same, but what was accepted is not checked again."""
         values = [getattr(self, name) for name in self._parameter_constraints]
         accepted = getattr(self, "_accepted", None)
         if accepted is None or any(a is not b for a, b in zip(values, accepted)):
@@ -224,6 +231,13 @@ class Kernel(BaseEstimator):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))
         return np.concatenate([self._gram(b, b).diagonal() for b in blocks])
+
+
+def _refuse_endless(name, value):
+    """Refuse NaN, infinity and what becomes infinite as a float."""
+    if isinstance(value, Real) and not abs(value) <= float(np.finfo(float).max):
+        said = value if isinstance(value, float) else "a number beyond 1.8e308"
+        raise ValueError(f"{name} must be a finite number: got {said}.")
 
 
 # Which kernels are meant for objects, for the error that names them.
@@ -489,8 +503,8 @@ class DiracKernel(Kernel):
         return self.check(Y, "Y")
 
     def _gram(self, A, B):
-        kinds = A.dtype.kind, B.dtype.kind
-        if "O" not in kinds and (kinds[0] in "US") != (kinds[1] in "US"):
+        kinds = {labels.dtype.kind for labels in (A, B)}
+        if "O" not in kinds and not kinds <= set("biuf") and len(kinds) > 1:
             raise ValueError(f"Labels must be of one kind: got {A.dtype}, {B.dtype}.")
         return np.equal.outer(A, B).astype(float)
 
@@ -1203,8 +1217,7 @@ class PairwiseKernel(Kernel):
     Raises
     ------
     ValueError
-        In ``fit``, if the function has no parameter of a given name, or does not accept
-        its value.
+        If the function has no parameter of a given name, or does not accept its value.
 
     Notes
     -----
@@ -1230,18 +1243,18 @@ class PairwiseKernel(Kernel):
         self.metric = metric
         self.kernel_params = kernel_params
 
-    def fit(self, Y: Outputs | None = None) -> Self:
-        self._check_params()
+    def _validate_params(self):
+        super()._validate_params()
         func, params = PAIRWISE_KERNEL_FUNCTIONS[self.metric], self.kernel_params or {}
         check_kernel_params(params, func, repr(self.metric), n_data=2)
         declared = {key: func._skl_parameter_constraints[key] for key in params}
         for key, value in params.items():  # scikit-learn lets nan stand for None
-            if isinstance(value, Real) and not np.isfinite(value):
-                raise ValueError(f"{key} must be a finite number: got {value}.")
+            _refuse_endless(key, value)
         validate_parameter_constraints(declared, params, f"the kernel {self.metric!r}")
-        return self
 
     def _gram(self, A, B):
+        # the functions of "chi2" and "additive_chi2" read only what they could write
+        A, B = (np.require(Y, requirements="W") for Y in (A, B))
         return pairwise_kernels(A, B, metric=self.metric, **(self.kernel_params or {}))
 
 # %% ../../nbs/00_core.ipynb #0c24f31c
@@ -1286,18 +1299,17 @@ class FunctionKernel(Kernel):
         self.func = func
         self.kernel_params = kernel_params
 
-    def fit(self, Y: Outputs | None = None) -> Self:
-        self._check_params()
+    def _validate_params(self):
+        super()._validate_params()
         _check_function(self.func, self.kernel_params or {}, "func", "kernel_params")
-        return self
 
     def check(self, Y: Outputs, name: str = "y") -> Any:
         sequence = (
             hasattr(Y, "__len__")
             and hasattr(Y, "__getitem__")
-            and not isinstance(Y, (str, bytes, dict))
+            and not isinstance(Y, (str, bytes, dict, type))
         )
-        if not sequence or getattr(Y, "ndim", 1) == 0:
+        if not sequence or getattr(Y, "ndim", 1) == 0 or sp.issparse(Y):
             raise TypeError(
                 f"{name} must be a sequence of outputs (list, tuple or array): got "
                 f"{type(Y).__name__}."
@@ -1375,6 +1387,10 @@ def check_kernel(
     >>> check_kernel("rbf", {"sigma": 2.0})
     RBFKernel(sigma=2.0)
     """
+    if not isinstance(kernel_params, (Mapping, type(None))):
+        raise TypeError(
+            f"{name}_params must be a dictionary or None: got {kernel_params!r:.40}."
+        )
     params = dict(kernel_params or {})
     if isinstance(output_kernel, Kernel):
         if params:

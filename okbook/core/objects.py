@@ -339,7 +339,8 @@ class SpectrumKernel(FeatureKernel):
         return _symbols(y)
 
     def list_features(self, y: Any) -> Mapping[Any, float]:
-        lengths = range(1 if self.blended else self.length, self.length + 1)
+        longest = min(self.length, len(y))
+        lengths = range(1 if self.blended else self.length, longest + 1)
         return Counter(
             y[i : i + length] for length in lengths for i in range(len(y) - length + 1)
         )
@@ -463,7 +464,8 @@ class SubsequenceKernel(ObjectKernel):
             for Y in (A, B)
         ]
         ends = [np.cumsum([0, *map(len, Y)]) for Y in (A, B)]
-        options = int(self.length), float(self.decay), A is B
+        longest = max(map(len, [*A, *B]), default=0)  # beyond it all sums are zero
+        options = min(int(self.length), longest + 1), float(self.decay), A is B
         return _subsequence_gram(codes[0], ends[0], codes[1], ends[1], *options)
 
     def _squares(self, A):
@@ -805,6 +807,7 @@ class ChiSquaredKernel(Kernel):
         return Y[:, None] if Y.ndim == 1 else Y
 
     def _gram(self, A, B):
+        A, B = (np.require(Y, requirements="W") for Y in (A, B))  # it reads no other
         return np.exp(self.gamma * additive_chi2_kernel(A, B))
 
     def _diag(self, A):
@@ -859,7 +862,7 @@ class WeisfeilerLehmanKernel(FeatureKernel):
     Parameters
     ----------
     n_iter : int, default=3
-        Number of rounds, not negative; with 0 only the given labels count.
+        Number of rounds, at most 1000; with 0 only the given labels count.
     normalize : bool, default=True
         Whether to divide by the norms of the two graphs.
 
@@ -884,7 +887,7 @@ class WeisfeilerLehmanKernel(FeatureKernel):
     """
 
     _parameter_constraints = {
-        "n_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_iter": [Interval(Integral, 0, 1000, closed="both")],
         "normalize": ["boolean"],
     }
 

@@ -8,7 +8,7 @@ __all__ = ['NEARLY', 'output_kernel_loss', 'first_smallest', 'first_largest', 'm
            'feature_space_r2', 'is_dirac', 'OutputKernelMixin', 'InputKernelMixin', 'OutputKernelKNN']
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numba as nb
@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
+    validate_params,
 )
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.metaestimators import available_if
@@ -31,7 +32,13 @@ from sklearn.utils.validation import (
 )
 
 from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse
-from .checks import check_array, check_finite, validate_arrays, validate_data
+from okbook.core.checks import (
+    check_array,
+    check_finite,
+    check_score_weight,
+    validate_arrays,
+    validate_data,
+)
 from okbook.core.kernels import (
     DiffusionKernel,
     DiracKernel,
@@ -95,7 +102,7 @@ def output_kernel_loss(
     >>> output_kernel_loss(["a", "b"], ["a", "c"], kernel="dirac")
     1.0
     """
-    kernel = check_kernel(kernel, kernel_params)
+    kernel = check_kernel(kernel, kernel_params, name="kernel")
     y_true, y_pred = kernel.check(y_true, "y_true"), kernel.check(y_pred, "y_pred")
     check_consistent_length(y_true, y_pred)
     losses = kernel.diag(y_pred) + kernel.diag(y_true)
@@ -150,6 +157,11 @@ def first_smallest(
     1
     """
     values = np.asarray(values, dtype=float)
+    n_axes = max(values.ndim, 1)
+    if not isinstance(axis, Integral) or not -n_axes <= axis < n_axes:
+        raise ValueError(
+            f"axis must be an integer from {-n_axes} to {n_axes - 1}: got {axis!r}."
+        )
     least = values.min(axis=axis, keepdims=True)
     size = np.abs(values)
     size = size if scale is None else np.maximum(size, np.abs(scale))
@@ -234,6 +246,10 @@ def merge_ties(values: ArrayLike, scale: float | None = None) -> Array:
     >>> merge_ties([0.3 - 0.1 - 0.2, 0.0, 0.5], scale=1.0).tolist()[1:]
     [-2.7755575615628914e-17, 0.5]
     """
+    if scale is not None and not (isinstance(scale, Real) and 0 <= scale < np.inf):
+        raise ValueError(
+            f"scale must be a finite number that is not negative: got {scale!r:.40}."
+        )
     values = np.asarray(values, dtype=float)
     order = np.argsort(values, kind="stable")
     ranked = values[order]
@@ -568,10 +584,18 @@ def _total_variance(Phi, sample_weight=None):
 
 def _normalized_weights(sample_weight, n):
     """Weights that sum to one."""
-    w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    w = check_score_weight(sample_weight, n)
+    w = np.ones(n) if w is None else w
     return w / w.sum()
 
 # %% ../../nbs/00_core_1_predictor.ipynb #ffa8d401
+@validate_params(
+    {
+        "variance": [Interval(Real, 0, None, closed="left")],
+        "rounding": [Interval(Real, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(losses="n", sample_weight="n")
 def feature_space_r2(
     losses: ArrayLike,
@@ -610,7 +634,8 @@ def feature_space_r2(
     >>> feature_space_r2([0.0, 1.0], 2.0)
     0.75
     """
-    loss = np.average(losses, weights=sample_weight)
+    losses = np.asarray(losses)
+    loss = np.average(losses, weights=check_score_weight(sample_weight, len(losses)))
     return float(1.0 - loss / variance if variance > 0 else loss <= rounding)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #4c3d1b5f
@@ -714,6 +739,17 @@ def is_dirac(estimator: BaseEstimator) -> bool:
 
 # %% ../../nbs/00_core_1_predictor.ipynb #793f1c6b
 _CANDIDATES = "candidates must be 'support', 'train' or a sequence of outputs: "
+
+
+def _length(values):
+    """How many items a sequence has, or rows a sparse matrix; None for what has no
+    items."""
+    if sp.issparse(values):
+        return values.shape[0]
+    if isinstance(values, type) or getattr(values, "ndim", 1) == 0:
+        return None
+    sequence = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    return len(values) if sequence else None
 
 
 class OutputKernelMixin:
@@ -999,11 +1035,12 @@ class OutputKernelMixin:
 
     def _rank_each(self, W, lists, k):
         """Indices and scores of the k nearest of each query's own candidates."""
-        if not hasattr(lists, "__len__") or len(lists) != W.shape[0]:
+        length = None if sp.issparse(lists) else _length(lists)
+        if length != W.shape[0]:
             raise ValueError(
                 f"per_query=True needs candidates with a sequence of outputs for each "
                 f"of the {W.shape[0]} queries: got "
-                f"{len(lists) if hasattr(lists, '__len__') else type(lists).__name__}."
+                f"{type(lists).__name__ if length is None else length}."
             )
         kernel, outputs = self._kernel_and_outputs()
         lists, start = [self._check_candidates(some) for some in lists], 0
@@ -1035,9 +1072,12 @@ class OutputKernelMixin:
 
     def _check_candidates(self, candidates):
         """A sequence of outputs that the kernel can compare with those of training."""
-        if not hasattr(candidates, "__len__") or not hasattr(candidates, "__getitem__"):
-            raise TypeError(_CANDIDATES + f"got {type(candidates).__name__}.")
-        if len(candidates) == 0:
+        length = _length(candidates)
+        if length is None:
+            plain = "an array of no dimension"
+            said = plain if hasattr(candidates, "ndim") else type(candidates).__name__
+            raise TypeError(_CANDIDATES + f"got {said}.")
+        if length == 0:
             raise ValueError(_CANDIDATES + "got an empty one.")
         kernel, outputs = self._kernel_and_outputs()
         try:
@@ -1207,6 +1247,15 @@ class OutputKernelMixin:
             check_consistent_length(X, y)
             return self._losses(W, y)
         y = check_array(y, dtype=[np.float64, np.float32], input_name="y")
+        if diag is not None:
+            diag = check_array(
+                diag,
+                dtype=np.float64,
+                ensure_2d=False,
+                allow_nd=True,
+                ensure_min_samples=0,
+                input_name="diag",
+            )
         if y.shape != W.shape or np.shape(diag) != W.shape[:1]:
             raise ValueError(
                 "A model fitted on a Gram matrix computes a loss from y = the kernel "
@@ -1214,7 +1263,12 @@ class OutputKernelMixin:
                 f"the k(y, y), of shape {W.shape[:1]}: got shapes {y.shape} and "
                 f"{np.shape(diag)}."
             )
-        return feature_space_losses(W, self.gram_, y, np.asarray(diag, dtype=float))
+        if diag.min() < -1e-6 * np.abs(self.gram_.diagonal()).mean():
+            raise ValueError(
+                f"diag must hold the k(y, y), which are not negative: the least is "
+                f"{diag.min():.3g}."
+            )
+        return feature_space_losses(W, self.gram_, y, diag)
 
     def _losses(self, W, y, by_index=False):
         """Losses of weights; ``y`` are the true outputs, or the indices of training
@@ -1261,7 +1315,9 @@ class OutputKernelMixin:
         float
             The mean loss.
         """
-        return float(np.average(self.losses(X, y, diag=diag), weights=sample_weight))
+        losses = self.losses(X, y, diag=diag)
+        weights = check_score_weight(sample_weight, len(losses))
+        return float(np.average(losses, weights=weights))
 
     def score(
         self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
@@ -1297,7 +1353,7 @@ class OutputKernelMixin:
             )
         W, y = self._checked_weights(X), self.kernel_.check(y)
         check_consistent_length(X, y)
-        return self._score(W, y, sample_weight)
+        return self._score(W, y, check_score_weight(sample_weight, W.shape[0]))
 
     def _score(self, W, y, sample_weight=None, by_index=False, losses=None):
         """Score of weights; ``y`` as for ``_losses``, which may be there already."""
@@ -1311,7 +1367,7 @@ class OutputKernelMixin:
         else:
             variance = feature_space_variance(kernel.gram(y), sample_weight, diag=diag)
         return feature_space_r2(
-            losses, variance, sample_weight, rounding=1e-12 * diag.mean()
+            losses, variance, sample_weight, rounding=1e-12 * np.abs(diag).mean()
         )
 
     def __sklearn_tags__(self):

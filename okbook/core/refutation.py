@@ -17,6 +17,14 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
 # %% ../../nbs/00_core_5_refute.ipynb #a02b76de
+@validate_params(
+    {
+        "name": [str],
+        "seed": [Interval(Integral, 0, None, closed="left")],
+        "case": [Interval(Integral, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def claim_rng(name: str, seed: int, case: int) -> np.random.Generator:
     """The random generator of one case of one statement.
 

@@ -161,7 +161,9 @@ def predict_in_batches(
     if method == "predict_proba" and candidates is not None:
         raise ValueError("predict_proba has no candidates.")
     among = model.candidates if candidates is None else candidates
-    n = model._n_outputs_given + (0 if isinstance(among, str) else len(among))
+    n = model._n_outputs_given
+    if not isinstance(among, str):
+        n += len(model._check_candidates(among))
     batch = int(max_memory // (24 * n))
     if batch < 1:
         raise ValueError(

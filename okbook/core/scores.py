@@ -28,7 +28,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._types import Array, ArrayLike, Outputs, Seed, Splitter
 from .checks import is_finite, validate_arrays
@@ -56,6 +56,11 @@ def _truth_and_scores(truth, scores, mask=None):
     keep = (
         np.ones(truth.shape, dtype=bool) if mask is None else np.array(mask, dtype=bool)
     )
+    if keep.shape != truth.shape:
+        raise ValueError(
+            f"mask must have the shape of truth and scores, {truth.shape}: got "
+            f"{keep.shape}."
+        )
     if truth.ndim == 2:
         keep = np.triu(keep | keep.T, 1)
     positive, scores = truth[keep] > 0, merge_ties(scores[keep])
@@ -203,9 +208,16 @@ def vertical_roc(
     array([0.25 , 0.625, 1.   ])
     """
     grid = np.linspace(0.0, 1.0, 101) if grid is None else np.asarray(grid, dtype=float)
+    if not hasattr(curves, "__iter__"):
+        raise TypeError(f"curves must be pairs (fpr, tpr): got {curves!r:.40}.")
     rows = []
-    for fpr, tpr in curves:
-        fpr, tpr = np.asarray(fpr, dtype=float), np.asarray(tpr, dtype=float)
+    for curve in curves:
+        try:
+            fpr, tpr = (np.asarray(rates, dtype=float) for rates in curve)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"A curve must be two vectors of finite numbers: got {curve!r:.60}."
+            ) from error
         if fpr.ndim != 1 or fpr.shape != tpr.shape or not is_finite(fpr + tpr):
             raise ValueError(
                 f"A curve must be two vectors of finite numbers: got shapes "
@@ -216,6 +228,8 @@ def vertical_roc(
         run = fpr[right] - fpr[left]
         part = np.divide(grid - fpr[left], run, out=np.zeros_like(grid), where=run > 0)
         rows.append(tpr[left] + part * (tpr[right] - tpr[left]))
+    if not rows:
+        raise ValueError("curves must hold one pair (fpr, tpr) at least: got none.")
     return grid, np.mean(rows, axis=0), np.std(rows, axis=0)
 
 # %% ../../nbs/00_core_2_scores.ipynb #a604e8db
@@ -258,6 +272,21 @@ def mean_mcc(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def _same(a, b):
     """Whether two outputs are equal, arrays or other objects."""
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+
+
+def _check_decoder(estimator):
+    """Refuse what is not a fitted estimator with an output kernel."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "kernel_") or not hasattr(estimator, "rank"):
+        raise TypeError(
+            f"estimator must be an estimator with an output kernel: got "
+            f"{type(estimator).__name__}."
+        )
+    if estimator.kernel_ is None:
+        raise ValueError(
+            "estimator was given only the Gram matrix of the outputs, so that it has "
+            "no outputs to compare with y. Use losses(X, cross_gram, diag=...)."
+        )
 
 
 def decoding_accuracy(
@@ -309,6 +338,7 @@ def decoding_accuracy(
     >>> float(search.fit([X[i] for i in (0, 2, 1, 3)], [1.0, 5.0] * 2).best_score_)
     1.0
     """
+    _check_decoder(estimator)
     predicted = estimator.predict(X, candidates=candidates)
     y = estimator.kernel_.check(y)
     check_consistent_length(predicted, y)
@@ -361,6 +391,7 @@ def top_k_decoding_accuracy(
     >>> top_k_decoding_accuracy(model, [[0.4], [0.4]], [1.0, 9.0], k=2)
     0.5
     """
+    _check_decoder(estimator)
     y = estimator.kernel_.check(y)
     check_consistent_length(X, y)
     among = estimator.candidates if candidates is None else candidates
@@ -783,6 +814,8 @@ def check_folds(
     >>> [(train.tolist(), test.tolist()) for train, test in check_folds(2, [1, 2, 3])]
     [([2], [0, 1]), ([0, 1], [2])]
     """
+    if not hasattr(y, "__len__") or getattr(y, "ndim", 1) == 0:
+        raise TypeError(f"y must have an entry for each example: got {y!r:.40}.")
     n = len(y)
     try:
         splits = check_cv(cv, y, classifier=classifier).split(np.zeros(n), y)

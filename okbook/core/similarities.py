@@ -10,16 +10,23 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.linalg as sla
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike, Outputs
+from .checks import check_array, check_finite
 from .kernels import Kernel, check_gram, check_kernel
 
 # %% ../../nbs/00_core_3_similarities.ipynb #acbfd940
 _METHODS = StrOptions({"clip", "flip", "shift"})
+
+
+def _spectrum(S):
+    """Similarities made exactly symmetric, and their eigenvalues and eigenvectors."""
+    S = S / 2.0 + S.T / 2.0  # each half is exact, and S + S.T may overflow
+    values, U = sla.eigh(S)
+    return S, check_finite(values, "The spectrum of the similarities", S=S), U
 
 
 def _kept_signs(values, method):
@@ -88,14 +95,15 @@ def make_psd(
            [1., 1.]])
     """
     S = check_gram(S, name="S", psd=False).astype(np.float64)
-    S = (S + S.T) / 2.0
-    values, U = sla.eigh(S)
+    S, values, U = _spectrum(S)
     signs = _kept_signs(values, method)
     if method == "shift":
         K = S + np.diag(np.full(len(S), -values.min(initial=0.0)))
     else:
         half = U * np.sqrt(signs * values)
-        K = half @ half.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = half @ half.T
+    check_finite(K, "The Gram matrix", S=S)
     if S_cross is None:
         return K
     S_cross = check_array(S_cross, dtype=np.float64, input_name="S_cross")
@@ -208,7 +216,7 @@ class SimilarityKernel(Kernel):
         inner = self._inner().fit(Y)
         S = check_gram(inner.gram(Y), name="The similarity matrix", psd=False)
         S = S.astype(np.float64)
-        values, U = sla.eigh((S + S.T) / 2.0)
+        _, values, U = _spectrum(S)
         self.similarity_, self.eigenvalues_ = inner, values
         self.shift_ = -values.min(initial=0.0) if self.method == "shift" else 0.0
         kept = _kept_signs(values, self.method) != 0.0
