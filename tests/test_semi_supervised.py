@@ -160,6 +160,56 @@ def test_weights_at_any_point_have_the_digits_that_the_condition_leaves(seed):
 
 
 @pytest.mark.filterwarnings("ignore:The graph has no edge")
+@pytest.mark.parametrize("seed", range(60))
+def test_a_gram_matrix_in_single_precision_loses_no_digits(seed):
+    "eq-semi-indefinite: rounded to float32 it has negative eigenvalues."
+    K, W, labelled, lam, lam2, K_new, k_new = ill_conditioned(
+        np.random.default_rng(seed)
+    )
+    K, K_new = (A.astype(np.float32).astype(float) for A in (K, K_new))
+    (M,) = graph_smoothers(W)
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", lam=lam, lam2=lam2, graph=W
+    )
+    model.fit(K, np.eye(len(labelled)), labelled)
+    R, _ = kernel_factor(K)
+    left = np.linalg.norm(K - R @ R.T, 2) * (1 + 2 * lam2 * np.linalg.norm(M, 2))
+    if left > 0.9 * lam and model._left is not None:
+        if np.linalg.eigvalsh(K[np.ix_(labelled, labelled)])[0] > -lam:
+            return  # K may still be solved, or RR' in its place
+        K_used = R @ R.T
+    else:
+        K_used = K
+    nodes = exact_weights(K_used, M, labelled, lam, lam2, K_used)
+    bound = 10 * (1 + len(K)) * 2.0**-53 * condition(K, M, lam, lam2)
+    scale = np.linalg.norm(model.dual_coef_, 2) * np.sqrt(K.diagonal())
+    gap = np.linalg.norm(model.transduction_weights_ - nodes, axis=1)
+    assert (gap <= bound * scale).all()
+    if K_used is K:
+        queries, k_x = np.vstack([K, K_new]), np.r_[K.diagonal(), k_new]
+        expected = exact_weights(K, M, labelled, lam, lam2, queries)
+        scale = np.linalg.norm(model.dual_coef_, 2) * np.sqrt(k_x)
+        errors = np.linalg.norm(model.weights(queries) - expected, axis=1)
+        assert (errors <= bound * scale).all()
+
+
+@pytest.mark.parametrize("lam", [1e-5, 1e-3, 1.0])
+def test_in_single_precision_no_smoothness_is_ridge_regression(lam):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(120, 2)), rng.normal(size=(20, 2))
+    K, K_new = (RBFKernel(sigma=1.0).gram(A, X).astype(np.float32) for A in (X, new))
+    ridge = OutputKernelRidge(input_kernel="precomputed", lam=lam).fit(K, X[:, 0])
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", lam=lam, lam2=0.0, graph="knn"
+    )
+    expected = ridge.weights(K_new)
+    found = model.fit(K, X[:, 0]).weights(K_new)
+    assert len(model.landmarks_) < 100
+    tolerance = 120 * 2.0**-53 * (1 + np.linalg.norm(K, 2) / lam)
+    assert_allclose(found, expected, rtol=0, atol=tolerance * abs(expected).max())
+
+
+@pytest.mark.filterwarnings("ignore:The graph has no edge")
 @pytest.mark.parametrize("seed", range(40))
 def test_without_smoothness_unseen_nodes_get_the_weights_of_ridge_regression(seed):
     K, W, labelled, lam, _, K_new, k_new = ill_conditioned(np.random.default_rng(seed))

@@ -323,7 +323,9 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
     Notes
     -----
     Derived in the chapter :ref:`ch-rkhs-semi`. LAPACK's pivoted Cholesky factorisation,
-    :math:`n m^2` operations.
+    :math:`n m^2` operations. If K has negative eigenvalues beyond rounding, as one that
+    was rounded to float32 has, the factorisation stops at pivots of four times their
+    size, and :math:`K - R R^\top` is about as large as they are.
 
     Examples
     --------
@@ -333,8 +335,32 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
     array([[1.],
            [2.]])
     """
+    return _factor(K)[:2]
+
+
+def _factor(K):
+    """The factor R of K, its pivots, the other rows, and what the factor leaves of K
+    there; None if that is within rounding of zero."""
+    R, pivots = _pivoted(K, -1.0)
+    others = np.setdiff1d(np.arange(len(K)), pivots)
+    rounding = 8.0 * 2.0**-53 * len(K) * np.max(np.diagonal(K))
+    if np.abs(_left(K, R, others)).max(initial=0.0) <= rounding:
+        return R, pivots, others, None
+    R, pivots = _pivoted(K, -4.0 * np.linalg.eigvalsh(K)[0])
+    others = np.setdiff1d(np.arange(len(K)), pivots)
+    return R, pivots, others, _left(K, R, others)
+
+
+def _left(K, R, others):
+    "The block of K - R R' at the other rows."
+    left = K[np.ix_(others, others)] - R[others] @ R[others].T
+    return (left + left.T) / 2
+
+
+def _pivoted(K, tol):
+    "LAPACK's factor and its pivots, of which none is below a tolerance."
     A, order, rank, _ = sla.lapack.dpstrf(
-        np.array(K, dtype=np.float64, order="F"), lower=1, overwrite_a=1
+        np.array(K, dtype=np.float64, order="F"), tol=tol, lower=1, overwrite_a=1
     )
     R = np.empty((len(A), rank))
     R[order - 1] = np.tril(A[:, :rank])
@@ -513,9 +539,22 @@ class SmoothedSpectrum:
             A node with features f has the weights ``f @ coefficients`` of
             ``eq-semi-weights``.
         """
-        A = self.deformed_features(lam, lam2, labelled)
-        solution = sla.cho_solve(ridge_factor(A @ A.T, 1.0), A, overwrite_b=True)
+        A, factor = self._labelled_factor(labelled, lam, lam2)
+        solution = sla.cho_solve(factor, A, overwrite_b=True)
         return self.scales(lam, lam2)[:, None] * solution.T
+
+    def _labelled_factor(self, labelled, lam, lam2):
+        """The deformed features of the labelled nodes, and the Cholesky factor of their
+        Gram matrix plus the identity."""
+        A = self.deformed_features(lam, lam2, labelled)
+        try:
+            return A, ridge_factor(A @ A.T, 1.0)
+        except ValueError as error:
+            raise ValueError(
+                f"lam={lam:g} is too small for this input kernel: the Gram matrix of "
+                f"the labelled nodes, deformed with lam2={lam2:g}, plus the identity "
+                f"is not positive definite. Increase lam, or check the input kernel."
+            ) from error
 
     @validate_arrays(labelled="l; integers", queries="q; integers")
     def weights(
@@ -565,9 +604,9 @@ class SmoothedSpectrum:
             The transpose of the matrix B of ``eq-rrsn-9``: a point whose kernel values
             with the nodes are k has the weights ``k @ dual``.
         """
-        A = self.deformed_features(lam, lam2, labelled)
+        A, factor = self._labelled_factor(labelled, lam, lam2)
         dual = -2.0 * lam2 * self.smooth(self.weights(labelled, lam, lam2))
-        dual[labelled] += sla.cho_solve(ridge_factor(A @ A.T, 1.0), np.eye(len(A)))
+        dual[labelled] += sla.cho_solve(factor, np.eye(len(A)))
         return dual / lam
 
     def holdout_weights(
@@ -598,10 +637,8 @@ class SmoothedSpectrum:
             The weights of ``eq-semi-holdout`` at the nodes held out, one matrix a
             split.
         """
-        A = self.deformed_features(lam, lam2, labelled)
-        inverse = sla.cho_solve(
-            ridge_factor(A @ A.T, 1.0), np.eye(len(A)), overwrite_b=True
-        )
+        A, factor = self._labelled_factor(labelled, lam, lam2)
+        inverse = sla.cho_solve(factor, np.eye(len(A)), overwrite_b=True)
         for train, test in splits:
             if len(train) + len(test) != len(A):
                 raise ValueError(
