@@ -9,6 +9,7 @@ counterexamples.
 from .checks import (
     check_array,
     check_finite,
+    check_score_weight,
     is_finite,
     validate_arrays,
     validate_data,
@@ -146,6 +147,7 @@ __all__ = [
     "check_labels",
     "check_learner",
     "check_psd",
+    "check_score_weight",
     "claim_rng",
     "class_probabilities",
     "decode_weights",
