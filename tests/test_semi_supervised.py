@@ -359,6 +359,83 @@ def test_labelled_is_checked(labelled, message):
         check_labelled(labelled, 5)
 
 
+@pytest.mark.parametrize("labelled", [None, [0, 1]])
+@pytest.mark.parametrize("n", [2.5, "a", None, -1])
+def test_the_number_of_nodes_is_checked(labelled, n):
+    with pytest.raises((TypeError, ValueError), match="n_nodes"):
+        check_labelled(labelled, n)
+
+
+@pytest.mark.parametrize("beta", [1e-5, 1e-7, 1e-12, 1e-17, 1e-100, 0.0])
+def test_a_short_diffusion_on_a_sparse_graph(beta):
+    "What moves hardly at all is not the difference of what is and what was."
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((12, 12)), 1)
+    W, R = W + W.T, rng.normal(size=(12, 3))
+    sparse, dense = (
+        SmoothedSpectrum(R, next(graph_smoothers(graph, "diffusion-graph", [beta])))
+        for graph in (sp.csr_array(W), W)
+    )
+    assert_allclose(sparse.theta, dense.theta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("unit", [1e-17, 1e-163, 1e-200, 1e-300])
+def test_the_unit_of_the_graph_may_be_tiny(unit, form):
+    "The squares of such numbers are zero."
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((12, 12)), 1)
+    for R in (np.ones((12, 3)), rng.normal(size=(12, 3))):
+        small, plain = (
+            SmoothedSpectrum(R, next(graph_smoothers(form((W + W.T) * scale))))
+            for scale in (unit, 1.0)
+        )
+        assert_allclose(small.theta / unit, plain.theta, rtol=1e-9, atol=1e-9)
+        with pytest.raises(ValueError, match="M must be symmetric"):
+            SmoothedSpectrum(np.eye(12), form(W * unit))
+
+
+def test_numbers_whose_squares_are_none():
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    with pytest.raises(ValueError, match="squared distance of nodes overflows: .* X"):
+        knn_graph(X * 1e300, 3)
+    far, near = (knn_graph(A, 3, "manhattan").toarray() for A in (X * 1e300, X))
+    assert_array_equal(far, near)
+    with pytest.raises(ValueError, match="R'MR overflows: the largest entry of R"):
+        SmoothedSpectrum(X * 1e160, np.eye(24))
+
+
+def test_a_ridge_too_small_is_named():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=1e-17, lam2=0.0, graph="knn", n_neighbors=2
+    )
+    with pytest.raises(ValueError, match="^lam=1e-17 is too small .* lam2=0"):
+        model.fit(X, np.arange(9.0))
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 2])
+def test_a_kernel_that_is_zero_at_all_nodes(n_landmarks):
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", n_landmarks=n_landmarks, graph="knn", n_neighbors=2
+    )
+    model.fit(np.zeros((5, 2)), np.arange(5.0))
+    assert_array_equal(model.weights(np.ones((1, 2))), np.zeros((1, 5)), strict=True)
+    assert_array_equal(model.predict(np.ones((1, 2))), [0.0])
+
+
+def test_penalties_may_be_large_integers():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for name in ("lam", "lam2", "beta2"):
+        one, two = (
+            SemiSupervisedOutputKernelRidge(smoother="diffusion")
+            .set_params(**{name: value})
+            .fit(X, X)
+            for value in (10**30, 1e30)
+        )
+        assert_array_equal(one.predict(X), two.predict(X), strict=True)
+
+
 def test_labelled_keeps_its_order():
     assert check_labelled([3, 0], 5).tolist() == [3, 0]
     assert check_labelled(None, 3).tolist() == [0, 1, 2]

@@ -339,6 +339,8 @@ class SmoothedRidgeMixin:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         nodes = np.r_[self.landmarks_, self.others_]
+        if not nodes.size:  # the kernel is zero at all nodes
+            return np.zeros((X.shape[0], len(self.labelled_)))
         K = (
             X[:, nodes]
             if self.X_ is None
@@ -603,7 +605,7 @@ class SemiSupervisedOutputKernelRidge(
         self._take_outputs(y, labelled, len(X))
         R, W = self._take_inputs(X)
         self.lam2_ = self._light_penalty(W) if self.lam2 is None else float(self.lam2)
-        (M,) = graph_smoothers(W, self.smoother, [self.beta2])
+        (M,) = graph_smoothers(W, self.smoother, [float(self.beta2)])
         return self._set_weights(SmoothedSpectrum(R, M), self.lam, self.lam2_)
 
     def _light_penalty(self, W):

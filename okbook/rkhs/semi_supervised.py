@@ -24,6 +24,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from .._types import Array, ArrayLike, Inputs, Sparse
 from okbook.core import (
     check_array,
+    check_finite,
     check_grid,
     graph_laplacian,
     validate_arrays,
@@ -165,7 +166,7 @@ def knn_graph(X: ArrayLike, n_neighbors: int = 10, metric: str = "euclidean") ->
     TypeError
         If the number of neighbours is not an integer.
     ValueError
-        If it is not from 1 to n - 1.
+        If it is not from 1 to n - 1, or squared distances overflow.
 
     Notes
     -----
@@ -181,6 +182,8 @@ def knn_graph(X: ArrayLike, n_neighbors: int = 10, metric: str = "euclidean") ->
     """
     n = len(X)
     check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=n - 1)
+    if metric == "euclidean":
+        check_finite((4.0 * X**2).sum(axis=1), "The squared distance of nodes", X=X)
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
@@ -247,6 +250,8 @@ def check_labelled(labelled: ArrayLike | None, n_nodes: int) -> Array:
 
     Raises
     ------
+    TypeError
+        If the number of nodes is no integer.
     ValueError
         If no node is labelled, one is labelled twice, or an index or the length of a
         mask is out of range.
@@ -261,6 +266,7 @@ def check_labelled(labelled: ArrayLike | None, n_nodes: int) -> Array:
     >>> check_labelled([True, False, True], n_nodes=3)
     array([0, 2])
     """
+    check_scalar(n_nodes, "n_nodes", Integral, min_val=0)
     if labelled is None:
         labelled = np.arange(n_nodes)
     labelled = check_array(
@@ -367,6 +373,12 @@ def _pivoted(K, tol):
     return R, order[:rank] - 1
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #b94de77f
+def _length(A):
+    "The Frobenius norm, also of numbers whose squares are none."
+    largest = np.abs(A).max(initial=0.0)
+    return float(largest and largest * np.linalg.norm(A / largest))
+
+
 class SmoothedSpectrum:
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled
     nodes.
@@ -433,10 +445,10 @@ class SmoothedSpectrum:
                     f"the {len(R)} rows of R: got {M.shape}."
                 )
         self.smooth = M.__matmul__ if hasattr(M, "__matmul__") else M
-        S = R.T @ self.smooth(R)
-        rounding = 1e-12 * self._size(len(R)) * np.linalg.norm(R) ** 2
-        gap = np.linalg.norm(S - S.T)
-        if gap > 1e-6 * np.linalg.norm(S) + rounding:
+        with np.errstate(over="ignore", invalid="ignore"):
+            S = check_finite(R.T @ self.smooth(R), "R'MR", R=R)
+        rounding = 1e-12 * self._size(len(R)) * _length(R) ** 2
+        if _length(S - S.T) > 1e-6 * _length(S) + rounding:
             raise ValueError("The smoother M must be symmetric.")
         theta, self.basis = np.linalg.eigh((S + S.T) / 2)
         if theta.min(initial=0.0) < -1e-8 * np.abs(theta).max(initial=0.0) - rounding:
@@ -449,7 +461,7 @@ class SmoothedSpectrum:
     def _size(self, n_nodes):
         """About the Frobenius norm of M, by its products with random vectors."""
         vectors = np.random.default_rng(0).standard_normal((n_nodes, 4))
-        return np.linalg.norm(self.smooth(vectors)) / 2.0
+        return _length(self.smooth(vectors)) / 2.0
 
     def scales(self, lam: float, lam2: float) -> Array:
         r"""Scale the features: :math:`(\lambda_1 + 2\lambda_2\theta_a)^{-1/2}`.
@@ -730,8 +742,15 @@ def graph_smoothers(
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #65d2bb5b
 def _diffuse(A, smoother, R):
     "The product of R with exp(A), or with I - exp(A), without the matrix."
-    product = expm_multiply(A, R)
-    return product if smoother == "diffusion" else R - product
+    if smoother == "diffusion":
+        return expm_multiply(A, R)
+    if abs(A).sum(axis=0).max(initial=0.0) > 1e-6:
+        return R - expm_multiply(A, R)
+    term = product = -(A @ R)  # their difference would be rounding: the series
+    for k in range(2, 5):
+        term = A @ term / k
+        product = product + term
+    return product
 
 
 def _diffusion_operator(L, beta, smoother):
