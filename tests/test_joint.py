@@ -277,3 +277,65 @@ def test_cross_validation_of_gram_matrices():
         warnings.simplefilter("ignore", ConvergenceWarning)
         scores = cross_val_score(model, rbf_kernel(X), np.arange(24), cv=3)
     assert np.isfinite(scores).all()
+
+
+def lines(w):
+    "The highest of four lines at w."
+    a, b = np.array([[1.0], [2.0], [-1.0], [0.0]]), np.array([1.0, 1.5, 0.2, 0.0])
+    t = int(np.argmax(b - a @ w))
+    return a[[t]], b[t]
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"separate": None}, "'separate' .* Got None"),
+        ({"separate": lambda w: None}, r"a pair \(a, b\): got None"),
+        ({"separate": lambda w: (np.ones(1), 1.0)}, r"shape \(1, 1\) .* shape \(1,\)"),
+        ({"separate": lambda w: (np.ones((1, 3)), 1.0)}, r"got shape \(1, 3\)"),
+        ({"separate": lambda w: (np.ones((1, 1)) * 1j, 1.0)}, "type complex128"),
+        ({"separate": lambda w: (np.ones((1, 1)), np.nan)}, "the offset nan"),
+        ({"separate": lambda w: (np.full((1, 1), np.nan), 1.0)}, "finite numbers"),
+        ({"separate": lambda w: (np.ones((1, 1)), np.ones(2))}, "its offset of one"),
+        ({"metric": 5}, "'metric' .* Got 5"),
+        ({"metric": lambda c: np.ones(3)}, r"metric must return 1 .* shape \(3,\)"),
+        ({"metric": lambda c: "a"}, "metric must return 1 numbers"),
+        ({"C": 10**400}, "C must be .* too large"),
+    ],
+)
+def test_what_is_called_is_checked(changed, message):
+    given = {"separate": lines, "n_coef": 1, "C": 1.0, **changed}
+    with pytest.raises((TypeError, ValueError), match=message):
+        cutting_plane(**given)
+
+
+def test_the_number_of_planes_is_an_integer():
+    with pytest.warns(ConvergenceWarning, match="^After 1 cutting planes"):
+        found = cutting_plane(lines, True, C=100.0, max_iter=True)
+    assert type(found.n_iter) is int and found.coef.shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"H": [[0.0, 1.0], [0.0, 1.0]]}, "H must be symmetric"),
+        ({"H": -np.eye(2)}, "H must be positive semi-definite"),
+        ({"alpha": [1e308, 1e308]}, "The sum of alpha overflows"),
+        ({"alpha": [-1.0, -1.0]}, "alpha must have a positive entry"),
+        ({"C": 10**400}, "C must be .* too large"),
+    ],
+)
+def test_the_small_program_is_checked(changed, message):
+    with pytest.raises(ValueError, match=message):
+        restricted_dual(**{"H": np.eye(2), "b": [1.0, 2.0], "C": 1.0, **changed})
+
+
+@pytest.mark.parametrize("name", ["K_x", "K_y"])
+def test_both_gram_matrices_are_checked(name):
+    given = {"K_x": np.eye(2), "K_y": np.eye(2), "truth": np.array([0, 1]), "C": 1.0}
+    for bad, message in (
+        ([[1.0, 5.0], [0.0, 1.0]], "must be symmetric"),
+        (-np.eye(2), "must be positive semi-definite"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} {message}"):
+            structured_svm(**{**given, name: bad})

@@ -32,12 +32,15 @@ from okbook.rkhs import (
     LinkMixin,
     LinkPredictor,
     LinkPredictorCV,
+    NodeFold,
     OutputKernelRidge,
+    PairFold,
     SemiSupervisedOutputKernelRidge,
     choose_threshold,
     curve_areas,
     node_folds,
     node_pairs,
+    pair_folds,
     round_scores,
 )
 from okbook.rkhs.links import _best_setting
@@ -788,6 +791,7 @@ def test_bad_labelled_nodes(labelled, message):
             "cv must be from 2 to the number of labelled nodes, n_samples=25",
         ),
         (LinkPredictor(cv=1), r"'cv' .* int in the range \[2, inf\)"),
+        (LinkPredictor(cv="five", threshold=0.1), "'cv' .* Got 'five'"),
         (LinkPredictor(RBFKernel()), "'estimator' .* 'fit' and 'weights'"),
         (LinkPredictorCV(OutputKernelExtraTrees()), "'estimator' .*SemiSup"),
         (LinkPredictorCV(criterion="f1"), "'criterion' .* Got 'f1'"),
@@ -820,3 +824,67 @@ def test_bad_curves():
         model.curves(None, A, np.triu(np.ones((60, 60), bool)))
     with pytest.raises(ValueError, match="Each fold must leave two"):
         LinkPredictor(cv=2).fit(X[:2], 1 - np.eye(2))
+
+
+def test_a_mask_of_zeros_and_ones():
+    X, A, labelled = network()
+    model = LinkPredictor(SEMI, threshold=0.0).fit(X, block(A, labelled), labelled)
+    mask = node_pairs(60, labelled)
+    expected = model.curves(None, A, mask).roc_auc
+    for form in (mask.astype(int), mask.astype(float), mask.tolist()):
+        assert model.curves(None, A, form).roc_auc == expected
+    for bad in (2 * mask, np.full((60, 60), np.nan), mask[:3], np.ma.array(A, mask=A)):
+        with pytest.raises(ValueError, match="mask (must be symmetric|has)"):
+            model.curves(None, A, bad)
+
+
+@pytest.mark.parametrize("block_", [0, -1, 2.5, "a", None])
+def test_blocks_of_a_predicted_graph(block_):
+    X, A, labelled = network()
+    model = LinkPredictor(SEMI, threshold=0.0).fit(X, block(A, labelled), labelled)
+    with pytest.raises((TypeError, ValueError), match="block"):
+        model.predict_graph(X, block=block_)
+
+
+@pytest.mark.parametrize("model", [LinkPredictor(), LinkPredictorCV()])
+def test_rows_of_several_lengths(model):
+    X = np.arange(4.0)[:, None]
+    with pytest.raises(ValueError, match="y is ragged"):
+        model.fit(X, [[0, 1], [1]])
+    with pytest.raises(ValueError, match="y must be a square adjacency"):
+        model.fit(None, None)
+
+
+CLIQUE = np.ones((6, 6)) - np.eye(6)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: node_folds(CLIQUE, cv=2.5), "'cv' .* Got 2.5"),
+        (lambda: pair_folds(CLIQUE, None, cv="ab"), "'cv' .* Got 'ab'"),
+        (lambda: node_folds(CLIQUE, random_state=-1), "'random_state' .* Got -1"),
+        (lambda: pair_folds(CLIQUE, None, random_state=-1), "'random_state' .* -1"),
+        (lambda: node_folds(CLIQUE, known=5), "known must be an array"),
+        (lambda: node_folds(CLIQUE, known=CLIQUE[:2]), r"known .* shape \(2, 6\)"),
+        (lambda: pair_folds(CLIQUE, CLIQUE * np.nan), "known .* not 0 and 1 only"),
+        (lambda: pair_folds(CLIQUE * np.nan, None), "A contains NaN"),
+        (lambda: NodeFold(CLIQUE[:3], [0]), r"A must be square: got shape \(3, 6\)"),
+        (lambda: NodeFold(CLIQUE, [99]), r"held .* 0 to 5: got array\(\[99\]\)"),
+        (lambda: NodeFold(CLIQUE, [-1]), "held must be a vector of numbers of nodes"),
+        (lambda: NodeFold(CLIQUE, [0.5]), "held must be a vector of numbers of nodes"),
+        (lambda: NodeFold(CLIQUE, [1, 1]), "held must name some of the 6 nodes"),
+        (lambda: NodeFold(CLIQUE, range(6)), "held must name some of the 6 nodes"),
+        (lambda: PairFold(CLIQUE, [0], [99]), r"cols .* 0 to 5: got array\(\[99\]\)"),
+        (lambda: PairFold(CLIQUE, [0], [1, 2]), "one length: got 1 and 2"),
+        (lambda: node_pairs(2.5, [0, 1]), "n_nodes must be an instance of int"),
+    ],
+)
+def test_folds_are_checked(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def test_known_pairs_of_zeros_and_ones():
+    one, two = (NodeFold(CLIQUE, [0, 1], known=K) for K in (CLIQUE, CLIQUE > 0))
+    assert_array_equal(one.truth, two.truth, strict=True)

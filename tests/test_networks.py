@@ -415,6 +415,8 @@ def test_scikit_learns_checks(estimator, check):
         (KernelCCALinks(n_components=0), "'n_components' .* Got 0"),
         (KernelCCALinks(lam2=0.0), "'lam2' .* Got 0.0"),
         (MetricLinks(lam=np.nan), "'lam' .* Got nan"),
+        (LocalModelSVM(cv="five"), "'cv' .* Got 'five'"),
+        (PairwiseKernelSVM(cv="five", threshold=0.1), "'cv' .* Got 'five'"),
     ],
 )
 def test_bad_parameters(model, message):

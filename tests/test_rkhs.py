@@ -388,6 +388,18 @@ def test_ridge_path():
     K, cross = rbf_kernel(X, gamma=0.5), rbf_kernel(X + 1, X, gamma=0.5)
     for lam, W in zip([0.01, 1.0], ridge_path(K, cross, [0.01, 1.0])):
         assert_allclose(W, np.linalg.solve(K + lam * np.eye(30), cross.T).T, atol=1e-10)
+    for lams in ([1.0, -1.0], [0.0]):
+        with pytest.raises(ValueError, match=f"lams == {lams[-1]}, must be > 0.0"):
+            next(ridge_path(K, cross, lams))
+
+
+@pytest.mark.parametrize("model", [OutputKernelRidge, KernelDependencyEstimation])
+def test_a_ridge_may_be_a_large_integer(model):
+    X, Y = data()
+    one, two = (model(lam=lam).fit(X, Y).predict(X) for lam in (10**30, 1e30))
+    assert_array_equal(one, two, strict=True)
+    with pytest.raises(ValueError, match="lam must be .* too large"):
+        model(lam=10**400).fit(X, Y)
 
 
 @pytest.mark.parametrize("center", [False, True])

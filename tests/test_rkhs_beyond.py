@@ -399,12 +399,28 @@ def test_unit_outputs_centred():
             MaximumMarginRegression(max_iter=None, output_kernel="rbf"),
             "The 'max_iter' parameter .* Got None",
         ),
+        (
+            MaximumMarginRegression(max_iter=2.5, output_kernel="rbf"),
+            "The 'max_iter' parameter .* Got 2.5",
+        ),
     ],
 )
 def test_messages(model, message):
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=message):
         model.fit(rng.normal(size=(10, 3)), rng.normal(size=(10, 2)))
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [-np.ones(10), np.full(10, np.nan), np.ma.masked_equal(np.arange(10), 3)],
+    ids=["negative", "nan", "masked"],
+)
+def test_weights_of_a_score_are_checked(weight):
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    model = MultiTaskRidge().fit(X, X)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.score(X, X[::-1], sample_weight=weight)
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,56 @@ def test_weights_at_any_point_have_the_digits_that_the_condition_leaves(seed):
 
 
 @pytest.mark.filterwarnings("ignore:The graph has no edge")
+@pytest.mark.parametrize("seed", range(60))
+def test_a_gram_matrix_in_single_precision_loses_no_digits(seed):
+    "eq-semi-indefinite: rounded to float32 it has negative eigenvalues."
+    K, W, labelled, lam, lam2, K_new, k_new = ill_conditioned(
+        np.random.default_rng(seed)
+    )
+    K, K_new = (A.astype(np.float32).astype(float) for A in (K, K_new))
+    (M,) = graph_smoothers(W)
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", lam=lam, lam2=lam2, graph=W
+    )
+    model.fit(K, np.eye(len(labelled)), labelled)
+    R, _ = kernel_factor(K)
+    left = np.linalg.norm(K - R @ R.T, 2) * (1 + 2 * lam2 * np.linalg.norm(M, 2))
+    if left > 0.9 * lam and model._left is not None:
+        if np.linalg.eigvalsh(K[np.ix_(labelled, labelled)])[0] > -lam:
+            return  # K may still be solved, or RR' in its place
+        K_used = R @ R.T
+    else:
+        K_used = K
+    nodes = exact_weights(K_used, M, labelled, lam, lam2, K_used)
+    bound = 10 * (1 + len(K)) * 2.0**-53 * condition(K, M, lam, lam2)
+    scale = np.linalg.norm(model.dual_coef_, 2) * np.sqrt(K.diagonal())
+    gap = np.linalg.norm(model.transduction_weights_ - nodes, axis=1)
+    assert (gap <= bound * scale).all()
+    if K_used is K:
+        queries, k_x = np.vstack([K, K_new]), np.r_[K.diagonal(), k_new]
+        expected = exact_weights(K, M, labelled, lam, lam2, queries)
+        scale = np.linalg.norm(model.dual_coef_, 2) * np.sqrt(k_x)
+        errors = np.linalg.norm(model.weights(queries) - expected, axis=1)
+        assert (errors <= bound * scale).all()
+
+
+@pytest.mark.parametrize("lam", [1e-5, 1e-3, 1.0])
+def test_in_single_precision_no_smoothness_is_ridge_regression(lam):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(120, 2)), rng.normal(size=(20, 2))
+    K, K_new = (RBFKernel(sigma=1.0).gram(A, X).astype(np.float32) for A in (X, new))
+    ridge = OutputKernelRidge(input_kernel="precomputed", lam=lam).fit(K, X[:, 0])
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="precomputed", lam=lam, lam2=0.0, graph="knn"
+    )
+    expected = ridge.weights(K_new)
+    found = model.fit(K, X[:, 0]).weights(K_new)
+    assert len(model.landmarks_) < 100
+    tolerance = 120 * 2.0**-53 * (1 + np.linalg.norm(K, 2) / lam)
+    assert_allclose(found, expected, rtol=0, atol=tolerance * abs(expected).max())
+
+
+@pytest.mark.filterwarnings("ignore:The graph has no edge")
 @pytest.mark.parametrize("seed", range(40))
 def test_without_smoothness_unseen_nodes_get_the_weights_of_ridge_regression(seed):
     K, W, labelled, lam, _, K_new, k_new = ill_conditioned(np.random.default_rng(seed))
@@ -307,6 +357,83 @@ def test_lam2_must_not_be_negative(lam2):
 def test_labelled_is_checked(labelled, message):
     with pytest.raises(ValueError, match=message):
         check_labelled(labelled, 5)
+
+
+@pytest.mark.parametrize("labelled", [None, [0, 1]])
+@pytest.mark.parametrize("n", [2.5, "a", None, -1])
+def test_the_number_of_nodes_is_checked(labelled, n):
+    with pytest.raises((TypeError, ValueError), match="n_nodes"):
+        check_labelled(labelled, n)
+
+
+@pytest.mark.parametrize("beta", [1e-5, 1e-7, 1e-12, 1e-17, 1e-100, 0.0])
+def test_a_short_diffusion_on_a_sparse_graph(beta):
+    "What moves hardly at all is not the difference of what is and what was."
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((12, 12)), 1)
+    W, R = W + W.T, rng.normal(size=(12, 3))
+    sparse, dense = (
+        SmoothedSpectrum(R, next(graph_smoothers(graph, "diffusion-graph", [beta])))
+        for graph in (sp.csr_array(W), W)
+    )
+    assert_allclose(sparse.theta, dense.theta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("unit", [1e-17, 1e-163, 1e-200, 1e-300])
+def test_the_unit_of_the_graph_may_be_tiny(unit, form):
+    "The squares of such numbers are zero."
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((12, 12)), 1)
+    for R in (np.ones((12, 3)), rng.normal(size=(12, 3))):
+        small, plain = (
+            SmoothedSpectrum(R, next(graph_smoothers(form((W + W.T) * scale))))
+            for scale in (unit, 1.0)
+        )
+        assert_allclose(small.theta / unit, plain.theta, rtol=1e-9, atol=1e-9)
+        with pytest.raises(ValueError, match="M must be symmetric"):
+            SmoothedSpectrum(np.eye(12), form(W * unit))
+
+
+def test_numbers_whose_squares_are_none():
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    with pytest.raises(ValueError, match="squared distance of nodes overflows: .* X"):
+        knn_graph(X * 1e300, 3)
+    far, near = (knn_graph(A, 3, "manhattan").toarray() for A in (X * 1e300, X))
+    assert_array_equal(far, near)
+    with pytest.raises(ValueError, match="R'MR overflows: the largest entry of R"):
+        SmoothedSpectrum(X * 1e160, np.eye(24))
+
+
+def test_a_ridge_too_small_is_named():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=1e-17, lam2=0.0, graph="knn", n_neighbors=2
+    )
+    with pytest.raises(ValueError, match="^lam=1e-17 is too small .* lam2=0"):
+        model.fit(X, np.arange(9.0))
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 2])
+def test_a_kernel_that_is_zero_at_all_nodes(n_landmarks):
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", n_landmarks=n_landmarks, graph="knn", n_neighbors=2
+    )
+    model.fit(np.zeros((5, 2)), np.arange(5.0))
+    assert_array_equal(model.weights(np.ones((1, 2))), np.zeros((1, 5)), strict=True)
+    assert_array_equal(model.predict(np.ones((1, 2))), [0.0])
+
+
+def test_penalties_may_be_large_integers():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for name in ("lam", "lam2", "beta2"):
+        one, two = (
+            SemiSupervisedOutputKernelRidge(smoother="diffusion")
+            .set_params(**{name: value})
+            .fit(X, X)
+            for value in (10**30, 1e30)
+        )
+        assert_array_equal(one.predict(X), two.predict(X), strict=True)
 
 
 def test_labelled_keeps_its_order():

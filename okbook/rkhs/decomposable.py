@@ -30,6 +30,7 @@ from okbook.core import (
     check_folds,
     check_gram,
     check_grid,
+    check_score_weight,
     first_smallest,
     is_dirac,
     normalize_gram,
@@ -275,7 +276,7 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
             1 is perfect, 0 no better than the means.
         """
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        score = super().score(X, y, sample_weight)
+        score = super().score(X, y, check_score_weight(sample_weight, len(y)))
         return check_finite(score, "The score", y=y)
 
     def _choose_ridge(self, K, A, Y):
@@ -1007,7 +1008,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         "C": [Interval(Real, 1e-100, 1e100, closed="both")],
         "center": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -1057,7 +1058,7 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         X = validate_data(self, X, dtype=np.float64)
         self._fit_outputs(y, n_samples=len(X))
         K = self._fit_inputs(X)
-        limit = max(1, int(min(self.max_iter * len(X), 2**62)))
+        limit = min(int(self.max_iter) * len(X), 2**62)
         K_out = center_gram(self.gram_) if self.center else self.gram_
         K_unit, self.lengths_ = normalize_gram(K_out, tol=1e-12, return_norms=True)
         Q = K * K_unit

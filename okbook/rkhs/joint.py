@@ -25,11 +25,14 @@ from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
     check_finite,
+    check_gram,
     first_largest,
     is_dirac,
+    is_finite,
     validate_arrays,
     validate_data,
 )
+from .ridge import check_penalty
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a01000b
 @validate_arrays(F="n m", K="m m", truth="n; integers, < m")
@@ -141,6 +144,12 @@ def restricted_dual(
     ndarray of shape (t,)
         The weights of the planes.
 
+    Raises
+    ------
+    ValueError
+        If H is not symmetric and positive semi-definite, or ``alpha`` has no positive
+        entry.
+
     Notes
     -----
     The problem ``eq-joint-dual``; :math:`O(t)` operations a move. Derived in the
@@ -153,19 +162,61 @@ def restricted_dual(
     >>> restricted_dual(np.diag([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0]), C=2.0)
     array([0. , 0.5, 1.5])
     """
+    check_penalty(C, "C")
+    H = check_gram(H, name="H")
     start = np.eye(len(b))[0] if alpha is None else np.maximum(alpha, 0.0)
     if not start.sum() > 0:
         raise ValueError("alpha must have a positive entry.")
+    check_finite(start.sum(), "The sum of alpha", alpha=start)
+    return _solve_dual(H, b, C, start, tol, max_steps)
+
+
+def _solve_dual(H, b, C, start, tol=1e-9, max_steps=1_000_000):
+    "The weights of the planes, from where their sum may be another."
     weights = np.asarray(start * (C / start.sum()), dtype=float)
-    _pair_moves(
-        np.asarray(H, dtype=float), np.asarray(b, dtype=float), weights, tol, max_steps
-    )
+    H, b = np.asarray(H, dtype=float), np.asarray(b, dtype=float)
+    _pair_moves(H, b, weights, float(tol), min(int(max_steps), 2**62))
     return weights
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a010014
+def _measure(metric, coef):
+    "The scores of coefficients."
+    if metric is None:
+        return coef
+    scores = np.asarray(metric(coef))
+    if scores.shape != coef.shape or scores.dtype.kind not in "biuf":
+        raise ValueError(
+            f"metric must return {len(coef)} numbers: got shape {scores.shape} and "
+            f"type {scores.dtype}."
+        )
+    return scores
+
+
+def _read_plane(found, n_coef):
+    "The coefficients and the offset of a plane, as separate has returned them."
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(f"separate must return a pair (a, b): got {found!r:.40}.")
+    a, offset = found
+    a = a if sp.issparse(a) else np.asarray(a)
+    if a.shape != (1, n_coef) or a.dtype.kind not in "biuf":
+        raise ValueError(
+            f"The coefficients that separate returns must have the shape (1, {n_coef}) "
+            f"and be numbers: got shape {a.shape} and type {a.dtype}."
+        )
+    b = np.asarray(offset)
+    if b.shape or b.dtype.kind not in "biuf" or not np.isfinite(b) or not is_finite(a):
+        raise ValueError(
+            f"The plane that separate returns must consist of finite numbers, its "
+            f"offset of one: got coefficients {a!r:.40} and the offset {offset!r:.40}."
+        )
+    return sp.csr_array(a), float(b)
+
+
 @validate_params(
     {
+        "separate": [callable],
         "n_coef": [Interval(Integral, 1, None, closed="left")],
+        "metric": [callable, None],
         "C": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -207,6 +258,13 @@ def cutting_plane(
         ``coef``, the best coefficients met; ``primal``, their criterion; ``dual``, a
         lower bound of its minimum; ``n_iter``, how many planes were found.
 
+    Raises
+    ------
+    TypeError
+        If ``separate`` returns no pair.
+    ValueError
+        If what ``separate`` or ``metric`` returns has a wrong shape, or is not finite.
+
     Warns
     -----
     ConvergenceWarning
@@ -231,13 +289,13 @@ def cutting_plane(
     >>> found.coef.round(3), round(found.primal, 3), round(found.dual, 3)
     (array([0.433]), 0.727, 0.727)
     """
-    metric = (lambda coef: coef) if metric is None else metric
+    check_penalty(C, "C")
+    n_coef, max_iter = int(n_coef), int(max_iter)
     planes, H, b = sp.csr_array((1, n_coef)), np.zeros((1, 1)), np.zeros(1)
     alpha, w, primal, dual = np.array([float(C)]), np.zeros(n_coef), np.inf, 0.0
     for _ in range(max_iter):
-        scores = metric(w)
-        a, offset = separate(scores)
-        a = sp.csr_array(a)
+        scores = _measure(metric, w)
+        a, offset = _read_plane(separate(scores), n_coef)
         risk = float(offset - (a @ scores)[0])
         value = check_finite(0.5 * float(w @ scores) + C * risk, "The criterion")
         if value < primal:
@@ -245,11 +303,11 @@ def cutting_plane(
         if primal - dual <= tol * primal:
             break
         planes = sp.vstack([planes, a], format="csr")
-        products = planes @ metric(a.toarray()[0])
+        products = planes @ _measure(metric, a.toarray()[0])
         H = np.block([[H, products[:-1, None]], [products[None]]])
         check_finite(H, "The scalar products of the planes")
         b, alpha = np.r_[b, offset], np.r_[alpha, 0.0]
-        alpha = restricted_dual(H, b, C, alpha)
+        alpha = _solve_dual(H, b, C, alpha)
         w, dual = alpha @ planes, max(dual, float(alpha @ b - 0.5 * alpha @ H @ alpha))
     if primal - dual > tol * primal:
         warnings.warn(
@@ -307,6 +365,11 @@ def structured_svm(
         ``feature_coef`` of shape (p,); ``primal``, ``dual`` and ``n_iter`` as of
         :func:`cutting_plane`.
 
+    Raises
+    ------
+    ValueError
+        If a Gram matrix is not symmetric and positive semi-definite.
+
     Notes
     -----
     The criterion ``eq-joint-primal`` with the hinge ``eq-joint-hinge``, in the
@@ -322,6 +385,7 @@ def structured_svm(
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
+    K_x, K_y = check_gram(K_x, name="K_x"), check_gram(K_y, name="K_y")
     n, m = len(K_x), len(K_y)
     psi = np.zeros((n, m, 0)) if features is None else features
     rows, p = np.arange(n), psi.shape[2]

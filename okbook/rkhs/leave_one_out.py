@@ -26,7 +26,7 @@ from okbook.core import (
     pivoted_cholesky,
     validate_arrays,
 )
-from .ridge import OutputKernelRidge
+from .ridge import OutputKernelRidge, check_penalty
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #3152ad42
 @validate_arrays(K="n n")
@@ -78,6 +78,11 @@ def ridge_path(K: Array, K_cross: Array, lams: Sequence[float]) -> Iterator[Any]
     ndarray of shape (n_queries, n)
         The weights ``eq-rkhs-path`` for each ridge in turn.
 
+    Raises
+    ------
+    ValueError
+        If a ridge is not positive.
+
     Notes
     -----
     Derived in the chapter :ref:`ch-rkhs-loo`.
@@ -91,6 +96,8 @@ def ridge_path(K: Array, K_cross: Array, lams: Sequence[float]) -> Iterator[Any]
     [[0.5]]
     [[0.25]]
     """
+    for lam in lams:
+        check_penalty(lam, "lams")
     spectrum, Q = gram_eigh(K)
     projected = K_cross @ Q
     for lam in lams:

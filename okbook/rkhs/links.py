@@ -23,7 +23,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import KFold
 from sklearn.utils import Bunch, check_scalar, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_params,
+)
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse, Splitter
@@ -144,8 +150,9 @@ def node_pairs(
            [1, 1, 0]])
     """
     _check_kind(kind)
+    labelled = check_labelled(labelled, n_nodes)
     known = np.zeros(n_nodes, dtype=int)
-    known[check_labelled(labelled, n_nodes)] = 1
+    known[labelled] = 1
     mask = np.isin(
         np.add.outer(known, known), {"any": [0, 1], "one": [1], "both": [0]}[kind]
     )
@@ -315,6 +322,46 @@ def choose_threshold(
     return float(middle if middle < ranked[best] else ranked[best + 1])
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #2fb33b62
+def _read_mask(mask, name, wanted, shape):
+    "Which pairs, as an array of type bool."
+    if type(mask) is not np.ndarray or mask.dtype != bool:
+        mask = check_array(
+            mask,
+            dtype=None,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_all_finite=False,
+            input_name=name,
+        )
+    if mask.shape != shape:
+        raise ValueError(f"{name} must {wanted}: got shape {mask.shape}.")
+    if not ((mask == 0) | (mask == 1)).all():
+        raise ValueError(f"{name} must {wanted}: got {mask.dtype}, not 0 and 1 only.")
+    return mask.astype(bool, copy=False)
+
+
+def _read_network(A):
+    "A square matrix of numbers."
+    A = check_array(A, input_name="A")
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be square: got shape {A.shape}.")
+    return A
+
+
+def _read_places(values, name, n):
+    "Numbers of nodes, a vector."
+    values = check_array(
+        values, dtype=None, ensure_2d=False, ensure_min_samples=0, input_name=name
+    )
+    whole = values.ndim == 1 and (values.dtype.kind in "iu" or not values.size)
+    if not whole or values.min(initial=0) < 0 or values.max(initial=0) >= n:
+        raise ValueError(
+            f"{name} must be a vector of numbers of nodes, from 0 to {n - 1}: got "
+            f"{values!r:.60}."
+        )
+    return values.astype(int)
+
+
 class NodeFold:
     """A fold of the labelled nodes: the pairs that touch a node held out, and the
     diffusion of the network that is left.
@@ -367,7 +414,17 @@ class NodeFold:
         known: ArrayLike | None = None,
     ) -> None:
         _check_kind(kind)
+        A = _read_network(A)
+        held = _read_places(held, "held", len(A))
         kept = np.setdiff1d(np.arange(len(A)), held)
+        if not len(held) or not len(kept) or len(kept) + len(held) > len(A):
+            raise ValueError(
+                f"held must name some of the {len(A)} nodes, not all, and none twice: "
+                f"got {held.tolist()!r:.60}."
+            )
+        if known is not None:
+            wanted = f"hold True for each pair that is known, and have shape {A.shape}"
+            known = _read_mask(known, "known", wanted, A.shape)
         self.nodes, self.n_kept = np.concatenate([kept, held]), len(kept)
         self._kind, self._above = kind, np.triu_indices(len(held), 1)
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
@@ -479,7 +536,13 @@ class PairFold:
     """
 
     def __init__(self, A: Array, rows: Array, cols: Array) -> None:
-        left = np.array(A, dtype=float)
+        left = np.array(_read_network(A), dtype=float)
+        rows = _read_places(rows, "rows", len(left))
+        cols = _read_places(cols, "cols", len(left))
+        if len(rows) != len(cols):
+            raise ValueError(
+                f"rows and cols must have one length: got {len(rows)} and {len(cols)}."
+            )
         self.truth = left[rows, cols] > 0
         left[rows, cols] = left[cols, rows] = 0.0
         self.nodes, self.n_kept = np.arange(len(left)), len(left)
@@ -520,6 +583,20 @@ class PairFold:
         return round_scores(np.einsum("ij,ij->i", weighed, E[self._cols]))
 
 
+class _CanSplit(HasMethods):
+    "A splitter: no string, although that has a method of this name."
+
+    def __init__(self):
+        super().__init__("split")
+
+    def is_satisfied_by(self, val):
+        return super().is_satisfied_by(val) and not isinstance(val, (str, bytes))
+
+
+@validate_params(
+    {"cv": [Integral, _CanSplit()], "random_state": ["random_state"]},
+    prefer_skip_nested_validation=True,
+)
 def pair_folds(
     A: Array, known: Array | None, cv: Splitter = 5, random_state: Seed = None
 ) -> list[PairFold]:
@@ -557,10 +634,10 @@ def pair_folds(
     >>> [len(fold.truth) for fold in pair_folds(np.ones((4, 4)) - np.eye(4), None, 3)]
     [2, 2, 2]
     """
-    A = check_array(A, input_name="A")
-    if A.shape[0] != A.shape[1]:
-        raise ValueError(f"A must be square: got shape {A.shape}.")
+    A = _read_network(A)
+    wanted = f"hold True for each pair that is known, and have shape {A.shape}"
     known = np.ones(A.shape, dtype=bool) if known is None else known
+    known = _read_mask(known, "known", wanted, A.shape)
     rows, cols = np.nonzero(np.triu(known, 1))
     if isinstance(cv, Integral):
         if not 2 <= cv <= len(rows):
@@ -569,9 +646,21 @@ def pair_folds(
                 f"cv={cv}."
             )
         cv = KFold(cv, shuffle=True, random_state=random_state)
-    elif isinstance(cv, (str, bytes)):
-        raise ValueError(f"cv must be a number of folds or a splitter: got {cv!r}.")
     return [PairFold(A, rows[held], cols[held]) for _, held in cv.split(rows)]
+
+
+def _read_adjacency(A, name):
+    "An array of any shape, which may hold nan."
+    return check_array(
+        A,
+        dtype=None,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=name,
+    )
 
 
 def _split_unknown(y, mask):
@@ -580,19 +669,16 @@ def _split_unknown(y, mask):
     if hasattr(y, "adj") or sp.issparse(y):
         y = graph_adjacency(y)
         y = y.toarray() if sp.issparse(y) else y
-    values = np.asarray(y) if np.ndim(y) == 2 else np.empty((0, 0))
+    y = _read_adjacency(y, "y")
+    values = y if y.ndim == 2 else np.empty((0, 0))
     missing = np.isnan(values) if values.dtype.kind == "f" else None
     known = None
     if missing is not None and missing.any():
         known, y = ~missing, np.where(missing, 0.0, values)
     if mask is not None:
-        mask = check_array(mask, dtype=None, ensure_2d=False, input_name="mask")
-        if mask.shape != values.shape or not ((mask == 0) | (mask == 1)).all():
-            raise ValueError(
-                f"mask must hold True for each pair that is known, and have the shape "
-                f"of y, {values.shape}: got shape {mask.shape}."
-            )
-        known = mask.astype(bool) if known is None else known & mask.astype(bool)
+        wanted = "hold True for each pair that is known, and have the shape of y, "
+        mask = _read_mask(mask, "mask", f"{wanted}{values.shape}", values.shape)
+        known = mask.copy() if known is None else known & mask
         y = np.where(known, y, 0)
     if known is None:
         return y, None
@@ -646,6 +732,10 @@ def bipartite_adjacency(B: Inputs) -> Array:
     return A
 
 
+@validate_params(
+    {"cv": [Integral, _CanSplit()], "random_state": ["random_state"]},
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(A="l l; as it is")
 def node_folds(
     A: Array,
@@ -698,8 +788,6 @@ def node_folds(
                 "With so few, give the threshold as a number."
             )
         cv = KFold(cv, shuffle=True, random_state=random_state)
-    elif isinstance(cv, (str, bytes)):  # which have a method split
-        raise ValueError(f"cv must be a number of folds or a splitter: got {cv!r}.")
     split = cv.split(np.arange(len(A)))
     folds = [NodeFold(A, held, kind, known) for _, held in split]
     if (least := min(fold.n_kept for fold in folds)) < 2:
@@ -713,17 +801,7 @@ def node_folds(
 def _check_adjacency(A, name="y"):
     "Adjacency of an undirected network in which no node has a link to itself."
     A = graph_adjacency(A)
-    if not sp.issparse(A):
-        A = check_array(
-            A,
-            dtype=None,
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            input_name=name,
-        )
+    A = A if sp.issparse(A) else _read_adjacency(A, name)
     shape = A.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
@@ -786,7 +864,7 @@ class LinkMixin:
             StrOptions({"f1", "balanced"}),
             Interval(Real, None, None, closed="neither"),
         ],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("split")],
+        "cv": [Interval(Integral, 2, None, closed="left"), _CanSplit()],
         "graph": [
             "array-like",
             "sparse matrix",
@@ -814,7 +892,8 @@ class LinkMixin:
         if self.graph is None:
             y, known = _split_unknown(y, mask)
         if X is None:
-            X = np.eye(len(self.graph) if self.graph is not None else len(y))
+            network = y if self.graph is None else self.graph
+            X = np.eye(_check_adjacency(network).shape[0])
         X, A, labelled = self._check_network(X, y, labelled)
         self.known_pairs_ = known
         return X, A, labelled, known
@@ -933,11 +1012,10 @@ class LinkMixin:
                 mask[np.ix_(self.labelled_, self.labelled_)] = ~known
         elif mask is None:
             mask = np.ones(S.shape, dtype=bool)
-        if (mask := np.asarray(mask)).shape != S.shape or (mask != mask.T).any():
-            raise ValueError(
-                f"mask must be symmetric and have the shape {S.shape}: got shape "
-                f"{mask.shape}."
-            )
+        wanted = f"be symmetric, of type bool, and have the shape {S.shape}"
+        mask = _read_mask(mask, "mask", wanted, S.shape)
+        if (mask != mask.T).any():
+            raise ValueError(f"mask must {wanted}: got another order of a pair.")
         upper = np.triu(mask, 1)
         truth = A[upper] > 0
         if truth.all() or not truth.any():
@@ -1109,8 +1187,9 @@ class _NodeEmbeddingMixin(LinkMixin):
         -----
         Derived in the chapter :ref:`ch-rkhs-links`.
         """
+        check_scalar(block, "block", Integral, min_val=1)
         E = self.embed(X)
-        i, j = _links_above(E, self.threshold_, block)
+        i, j = _links_above(E, self.threshold_, int(block))
         if X is None:
             known = np.isin(np.arange(len(E)), self.labelled_)
             new = ~(known[i] & known[j])

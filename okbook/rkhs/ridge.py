@@ -247,8 +247,10 @@ def check_penalty(
     """
     bounds = dict(min_val=0.0, max_val=np.inf, include_boundaries=include_boundaries)
     check_scalar(value, name, Real, **bounds)
-    if np.isnan(value):
+    if value != value:
         raise ValueError(f"{name} == {value}, must be a number.")
+    if value > float(np.finfo(np.float64).max):  # an int may be
+        raise ValueError(f"{name} must be a number of type float: it is too large.")
 
 
 @validate_arrays(K="n n")
@@ -288,7 +290,7 @@ def ridge_factor(K: Array, lam: float) -> tuple[Array, bool]:
     check_penalty(lam, "lam")
     # symmetric, so its columns are its rows: LAPACK needs no copy
     A = np.array(K, dtype=np.float64).T
-    A[np.diag_indices_from(A)] += lam
+    A[np.diag_indices_from(A)] += float(lam)
     try:
         return sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError as error:

@@ -35,10 +35,10 @@ from okbook.core import (
 from okbook.rkhs.semi_supervised import (
     _LAPLACIAN_FUNCTIONS,
     SmoothedSpectrum,
+    _factor,
     check_graph,
     check_labelled,
     graph_smoothers,
-    kernel_factor,
     kernel_graph,
     knn_graph,
 )
@@ -235,6 +235,9 @@ def extend_factor(R_landmarks: Array, K_cross: Array) -> Array:
     return sla.solve_triangular(R_landmarks, K_cross.T, lower=True).T
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #8c3f5b1d
+_OUTWEIGHED = 0.1  # least eigenvalue with which an indefinite Gram matrix is solved
+
+
 @validate_arrays(rows="q q3", R_others="q2 q3", K_others="q q2")
 def kernel_remainder(rows: Array, R_others: Array, K_others: Array) -> Array:
     r"""Compute what the factor of a Gram matrix leaves of the kernel values of new
@@ -271,6 +274,31 @@ def kernel_remainder(rows: Array, R_others: Array, K_others: Array) -> Array:
     rounding = np.abs(K_others) + np.sqrt(rows.shape[1]) * lengths
     left[np.abs(left) <= 4.0 * np.finfo(float).eps * rounding] = 0.0
     return left
+
+
+def _solve_indefinite(spectrum, labelled, lam, lam2, others, S):
+    """Solve eq-semi-indefinite: the transpose of B at the other nodes, and that of BR
+    in the basis of the features; None if the ridge does not outweigh S."""
+    F, scales = spectrum.features, spectrum.scales(lam, lam2)[:, None]
+    factors, factor = spectrum._labelled_factor(labelled, lam, lam2)
+
+    def penalise(V):
+        product = 2.0 * lam2 * spectrum.smooth(V)
+        product[labelled] += V[labelled]
+        return product
+
+    columns = penalise(np.eye(len(F))[:, others])
+    inner = scales * (F.T @ columns)
+    inner = scales * (inner - factors.T @ sla.cho_solve(factor, factors @ inner))
+    C = (columns - penalise(F @ inner))[others] / lam
+    c, V = np.linalg.eigh((C + C.T) / 2)
+    root = V * np.sqrt(np.maximum(c, 0.0))
+    N = np.eye(len(S)) + root.T @ S @ root
+    if np.linalg.eigvalsh(N)[0] < _OUTWEIGHED:
+        return None
+    dual = spectrum.dual(labelled, lam, lam2)[others]
+    dual -= root @ np.linalg.solve(N, root.T @ (S @ dual))
+    return dual, spectrum.coefficients(labelled, lam, lam2) - inner @ (S @ dual)
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #63ee318f
 class SmoothedRidgeMixin:
@@ -311,6 +339,8 @@ class SmoothedRidgeMixin:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         nodes = np.r_[self.landmarks_, self.others_]
+        if not nodes.size:  # the kernel is zero at all nodes
+            return np.zeros((X.shape[0], len(self.labelled_)))
         K = (
             X[:, nodes]
             if self.X_ is None
@@ -339,14 +369,13 @@ class SmoothedRidgeMixin:
         """Keep the inputs; the factor of their Gram matrix, and the graph."""
         if self.n_landmarks is None:
             K = self._fit_inputs(X)
-            R, self.landmarks_ = kernel_factor(K)
-            self.others_ = np.setdiff1d(np.arange(len(K)), self.landmarks_)
+            R, self.landmarks_, self.others_, self._left = _factor(K)
         else:
             K = self._keep_inputs(X)
             R, self.landmarks_, _ = pivoted_cholesky(
                 max_rank=int(self.n_landmarks), **self._columns(X)
             )
-            self.others_ = self.landmarks_[:0]
+            self.others_, self._left = self.landmarks_[:0], None
         self._landmark_factor, self._other_rows = R[self.landmarks_], R[self.others_]
         return R, self._edges(X, K)
 
@@ -370,12 +399,23 @@ class SmoothedRidgeMixin:
 
     def _set_weights(self, spectrum, lam, lam2):
         """Set the weights at the nodes, and in terms of the rows of the factor."""
-        coefficients = spectrum.coefficients(self.labelled_, lam, lam2)
-        self.transduction_weights_ = spectrum.features @ coefficients
+        problem = spectrum, self.labelled_, lam, lam2
+        solved = None
+        if self._left is not None:
+            solved = _solve_indefinite(*problem, self.others_, self._left)
+        if solved is None:
+            coefficients = spectrum.coefficients(self.labelled_, lam, lam2)
+            self.transduction_weights_ = spectrum.features @ coefficients
+            self._other_dual = np.empty((0, len(self.labelled_)))
+            if len(self.others_):
+                dual = spectrum.dual(self.labelled_, lam, lam2)
+                self._other_dual = dual[self.others_]
+        else:
+            self._other_dual, coefficients = solved
+            self.transduction_weights_ = spectrum.features @ coefficients
+            remainder = self._left @ self._other_dual
+            self.transduction_weights_[self.others_] += remainder
         self.dual_coef_ = spectrum.basis @ coefficients
-        self._other_dual = np.empty((0, len(self.labelled_)))
-        if len(self.others_):
-            self._other_dual = spectrum.dual(self.labelled_, lam, lam2)[self.others_]
         return self
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #c0da7ba0
@@ -477,7 +517,12 @@ class SemiSupervisedOutputKernelRidge(
     The weights at any point, a node or not, are accurate to about :math:`n u \kappa`
     relative to ``norm(dual_coef_, 2) * sqrt(k(x, x))``, with the unit of rounding
     :math:`u = 2^{-53}` and the condition number :math:`\kappa = 1 + (1 + 2 \lambda_2
-    \|M\|) \|K_x\| / \lambda_1` (``eq-semi-condition``, ``thm-semi-digits``).
+    \|M\|) \|K_x\| / \lambda_1` (``eq-semi-condition``, ``thm-semi-digits``). A Gram
+    matrix with negative eigenvalues beyond rounding, such as one of type float32, is
+    taken as it is (``eq-semi-indefinite``), with an error of at most ten times that
+    size, if :math:`(1 + 2 \lambda_2 \|M\|) \|K_x - R R^\top\| \le 0.9 \lambda_1`,
+    where R is that of :func:`kernel_factor`. Where the negative eigenvalues outweigh
+    the ridge, :math:`R R^\top` takes its place.
 
     Examples
     --------
@@ -560,7 +605,7 @@ class SemiSupervisedOutputKernelRidge(
         self._take_outputs(y, labelled, len(X))
         R, W = self._take_inputs(X)
         self.lam2_ = self._light_penalty(W) if self.lam2 is None else float(self.lam2)
-        (M,) = graph_smoothers(W, self.smoother, [self.beta2])
+        (M,) = graph_smoothers(W, self.smoother, [float(self.beta2)])
         return self._set_weights(SmoothedSpectrum(R, M), self.lam, self.lam2_)
 
     def _light_penalty(self, W):
@@ -713,7 +758,8 @@ class SemiSupervisedOutputKernelRidgeCV(
 
     Notes
     -----
-    Derived in the chapter :ref:`ch-rkhs-semi-estimators`.
+    Derived in the chapter :ref:`ch-rkhs-semi-estimators`. The losses are those with the
+    Gram matrix :math:`R R^\top` of :func:`kernel_factor`.
 
     Examples
     --------

@@ -24,6 +24,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from .._types import Array, ArrayLike, Inputs, Sparse
 from okbook.core import (
     check_array,
+    check_finite,
     check_grid,
     graph_laplacian,
     validate_arrays,
@@ -165,7 +166,7 @@ def knn_graph(X: ArrayLike, n_neighbors: int = 10, metric: str = "euclidean") ->
     TypeError
         If the number of neighbours is not an integer.
     ValueError
-        If it is not from 1 to n - 1.
+        If it is not from 1 to n - 1, or squared distances overflow.
 
     Notes
     -----
@@ -181,6 +182,8 @@ def knn_graph(X: ArrayLike, n_neighbors: int = 10, metric: str = "euclidean") ->
     """
     n = len(X)
     check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=n - 1)
+    if metric == "euclidean":
+        check_finite((4.0 * X**2).sum(axis=1), "The squared distance of nodes", X=X)
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
@@ -247,6 +250,8 @@ def check_labelled(labelled: ArrayLike | None, n_nodes: int) -> Array:
 
     Raises
     ------
+    TypeError
+        If the number of nodes is no integer.
     ValueError
         If no node is labelled, one is labelled twice, or an index or the length of a
         mask is out of range.
@@ -261,6 +266,7 @@ def check_labelled(labelled: ArrayLike | None, n_nodes: int) -> Array:
     >>> check_labelled([True, False, True], n_nodes=3)
     array([0, 2])
     """
+    check_scalar(n_nodes, "n_nodes", Integral, min_val=0)
     if labelled is None:
         labelled = np.arange(n_nodes)
     labelled = check_array(
@@ -323,7 +329,9 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
     Notes
     -----
     Derived in the chapter :ref:`ch-rkhs-semi`. LAPACK's pivoted Cholesky factorisation,
-    :math:`n m^2` operations.
+    :math:`n m^2` operations. If K has negative eigenvalues beyond rounding, as one that
+    was rounded to float32 has, the factorisation stops at pivots of four times their
+    size, and :math:`K - R R^\top` is about as large as they are.
 
     Examples
     --------
@@ -333,14 +341,44 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
     array([[1.],
            [2.]])
     """
+    return _factor(K)[:2]
+
+
+def _factor(K):
+    """The factor R of K, its pivots, the other rows, and what the factor leaves of K
+    there; None if that is within rounding of zero."""
+    R, pivots = _pivoted(K, -1.0)
+    others = np.setdiff1d(np.arange(len(K)), pivots)
+    rounding = 8.0 * 2.0**-53 * len(K) * np.max(np.diagonal(K))
+    if np.abs(_left(K, R, others)).max(initial=0.0) <= rounding:
+        return R, pivots, others, None
+    R, pivots = _pivoted(K, -4.0 * np.linalg.eigvalsh(K)[0])
+    others = np.setdiff1d(np.arange(len(K)), pivots)
+    return R, pivots, others, _left(K, R, others)
+
+
+def _left(K, R, others):
+    "The block of K - R R' at the other rows."
+    left = K[np.ix_(others, others)] - R[others] @ R[others].T
+    return (left + left.T) / 2
+
+
+def _pivoted(K, tol):
+    "LAPACK's factor and its pivots, of which none is below a tolerance."
     A, order, rank, _ = sla.lapack.dpstrf(
-        np.array(K, dtype=np.float64, order="F"), lower=1, overwrite_a=1
+        np.array(K, dtype=np.float64, order="F"), tol=tol, lower=1, overwrite_a=1
     )
     R = np.empty((len(A), rank))
     R[order - 1] = np.tril(A[:, :rank])
     return R, order[:rank] - 1
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #b94de77f
+def _length(A):
+    "The Frobenius norm, also of numbers whose squares are none."
+    largest = np.abs(A).max(initial=0.0)
+    return float(largest and largest * np.linalg.norm(A / largest))
+
+
 class SmoothedSpectrum:
     r"""One eigendecomposition for all penalties, all folds and all sets of labelled
     nodes.
@@ -407,10 +445,10 @@ class SmoothedSpectrum:
                     f"the {len(R)} rows of R: got {M.shape}."
                 )
         self.smooth = M.__matmul__ if hasattr(M, "__matmul__") else M
-        S = R.T @ self.smooth(R)
-        rounding = 1e-12 * self._size(len(R)) * np.linalg.norm(R) ** 2
-        gap = np.linalg.norm(S - S.T)
-        if gap > 1e-6 * np.linalg.norm(S) + rounding:
+        with np.errstate(over="ignore", invalid="ignore"):
+            S = check_finite(R.T @ self.smooth(R), "R'MR", R=R)
+        rounding = 1e-12 * self._size(len(R)) * _length(R) ** 2
+        if _length(S - S.T) > 1e-6 * _length(S) + rounding:
             raise ValueError("The smoother M must be symmetric.")
         theta, self.basis = np.linalg.eigh((S + S.T) / 2)
         if theta.min(initial=0.0) < -1e-8 * np.abs(theta).max(initial=0.0) - rounding:
@@ -423,7 +461,7 @@ class SmoothedSpectrum:
     def _size(self, n_nodes):
         """About the Frobenius norm of M, by its products with random vectors."""
         vectors = np.random.default_rng(0).standard_normal((n_nodes, 4))
-        return np.linalg.norm(self.smooth(vectors)) / 2.0
+        return _length(self.smooth(vectors)) / 2.0
 
     def scales(self, lam: float, lam2: float) -> Array:
         r"""Scale the features: :math:`(\lambda_1 + 2\lambda_2\theta_a)^{-1/2}`.
@@ -513,9 +551,22 @@ class SmoothedSpectrum:
             A node with features f has the weights ``f @ coefficients`` of
             ``eq-semi-weights``.
         """
-        A = self.deformed_features(lam, lam2, labelled)
-        solution = sla.cho_solve(ridge_factor(A @ A.T, 1.0), A, overwrite_b=True)
+        A, factor = self._labelled_factor(labelled, lam, lam2)
+        solution = sla.cho_solve(factor, A, overwrite_b=True)
         return self.scales(lam, lam2)[:, None] * solution.T
+
+    def _labelled_factor(self, labelled, lam, lam2):
+        """The deformed features of the labelled nodes, and the Cholesky factor of their
+        Gram matrix plus the identity."""
+        A = self.deformed_features(lam, lam2, labelled)
+        try:
+            return A, ridge_factor(A @ A.T, 1.0)
+        except ValueError as error:
+            raise ValueError(
+                f"lam={lam:g} is too small for this input kernel: the Gram matrix of "
+                f"the labelled nodes, deformed with lam2={lam2:g}, plus the identity "
+                f"is not positive definite. Increase lam, or check the input kernel."
+            ) from error
 
     @validate_arrays(labelled="l; integers", queries="q; integers")
     def weights(
@@ -565,9 +616,9 @@ class SmoothedSpectrum:
             The transpose of the matrix B of ``eq-rrsn-9``: a point whose kernel values
             with the nodes are k has the weights ``k @ dual``.
         """
-        A = self.deformed_features(lam, lam2, labelled)
+        A, factor = self._labelled_factor(labelled, lam, lam2)
         dual = -2.0 * lam2 * self.smooth(self.weights(labelled, lam, lam2))
-        dual[labelled] += sla.cho_solve(ridge_factor(A @ A.T, 1.0), np.eye(len(A)))
+        dual[labelled] += sla.cho_solve(factor, np.eye(len(A)))
         return dual / lam
 
     def holdout_weights(
@@ -598,10 +649,8 @@ class SmoothedSpectrum:
             The weights of ``eq-semi-holdout`` at the nodes held out, one matrix a
             split.
         """
-        A = self.deformed_features(lam, lam2, labelled)
-        inverse = sla.cho_solve(
-            ridge_factor(A @ A.T, 1.0), np.eye(len(A)), overwrite_b=True
-        )
+        A, factor = self._labelled_factor(labelled, lam, lam2)
+        inverse = sla.cho_solve(factor, np.eye(len(A)), overwrite_b=True)
         for train, test in splits:
             if len(train) + len(test) != len(A):
                 raise ValueError(
@@ -693,8 +742,15 @@ def graph_smoothers(
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #65d2bb5b
 def _diffuse(A, smoother, R):
     "The product of R with exp(A), or with I - exp(A), without the matrix."
-    product = expm_multiply(A, R)
-    return product if smoother == "diffusion" else R - product
+    if smoother == "diffusion":
+        return expm_multiply(A, R)
+    if abs(A).sum(axis=0).max(initial=0.0) > 1e-6:
+        return R - expm_multiply(A, R)
+    term = product = -(A @ R)  # their difference would be rounding: the series
+    for k in range(2, 5):
+        term = A @ term / k
+        product = product + term
+    return product
 
 
 def _diffusion_operator(L, beta, smoother):
