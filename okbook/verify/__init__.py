@@ -52,6 +52,9 @@ from .trees import (
     TREES,
     all_splits,
 )
+from .votes import (
+    VOTES,
+)
 
 __all__ = [
     "CERTIFICATES",
@@ -71,6 +74,7 @@ __all__ = [
     "SINGLE",
     "TREES",
     "Tie",
+    "VOTES",
     "all_splits",
     "as_fractions",
     "attempt",
