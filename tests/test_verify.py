@@ -14,12 +14,15 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.utils import Bunch
 
 from okbook import verify
 from okbook._extras import MissingExtra
 from okbook.cli import main
+from okbook.ensembles import RandomizedTreeClassifier
 from okbook.tables import TableError
-from okbook.trees import OutputKernelTree
+from okbook.trees import OutputKernelTree, node_weights, tree_leaves
 from okbook.verify import (
     Check,
     PassedOver,
@@ -149,6 +152,167 @@ def lenient(target):
     return wrong
 
 
+def spoiled_property(target):
+    "A property whose value is a little wrong, unless it is zero."
+    return property(lambda self: spoil(target.fget(self)))
+
+
+def second_spoilt(target):
+    "A tuple whose first part is right."
+
+    def wrong(*args, **kwargs):
+        first, *rest = target(*args, **kwargs)
+        return (first, *(spoil(part) for part in rest))
+
+    return wrong
+
+
+def just_cheaper(*args, ccp_alpha=0.0, **kwargs):
+    "A tree that keeps a branch which is worth exactly its cost."
+    return OutputKernelTree(*args, ccp_alpha=ccp_alpha * (1.0 - 1e-8), **kwargs)
+
+
+def smaller_square(target):
+    "Pessimistic errors with q/3 in place of q/2, where there are errors."
+
+    def wrong(n, errors, confidence):
+        q = norm.isf(confidence) ** 2
+        more = n * q / 6.0 / (n + q) if 1.0 <= errors < n - 0.5 else 0.0
+        return target(n, errors, confidence) - more
+
+    return wrong
+
+
+def surer(*args, confidence=None, **kwargs):
+    "A tree that is pruned at half of the confidence."
+    confidence = None if confidence is None else confidence / 2
+    return RandomizedTreeClassifier(*args, confidence=confidence, **kwargs)
+
+
+def backwards(target):
+    "Paths of a forest whose nodes are in reverse order."
+
+    def wrong(self, X):
+        paths, ends = target(self, X)
+        return paths[:, ::-1], ends
+
+    return wrong
+
+
+def shifted(target):
+    "Leaves that got the pre-images of their neighbours."
+
+    def wrong(model, candidates):
+        chosen = target(model, candidates)
+        chosen[chosen >= 0] = np.roll(chosen[chosen >= 0], 1)
+        return chosen
+
+    return wrong
+
+
+def reversed_list(target):
+    "Answers in reverse order."
+    return lambda *args: target(*args)[::-1]
+
+
+def weightless(target):
+    "An estimator that ignores weights."
+    return lambda self, X, y, weight=None: target(self, X, y)
+
+
+def in_bag(target):
+    "Weights of all trees, of those too that have seen the example."
+
+    def wrong(trees, X):
+        _, left_out = target(trees, X)
+        leaves = [tree_leaves(tree, X) for tree in trees]
+        parts = [node_weights(tree, nodes) for tree, nodes in zip(trees, leaves)]
+        return sum(parts) / len(trees), left_out
+
+    return wrong
+
+
+def flattered(target):
+    "A loss out of the bag that is measured with all trees."
+
+    def wrong(self, X):
+        target(self, X)
+        self.oob_loss_ = self.loss(X, self.outputs_)
+
+    return wrong
+
+
+def half_steps(target):
+    "Weights after each tree with half of the learning rate."
+
+    def wrong(self, X):
+        rate, self.learning_rate = self.learning_rate, self.learning_rate / 2
+        found = list(target(self, X))
+        self.learning_rate = rate
+        return found
+
+    return wrong
+
+
+def half_filled(target):
+    "A Gram matrix of one set of inputs, one half of which has not been copied."
+
+    def wrong(self, A, B=None):
+        K = target(self, A, B)
+        return np.triu(K) if B is None else K
+
+    return wrong
+
+
+def sixteen_trees(target):
+    "A Gram matrix of the first sixteen trees."
+
+    def wrong(self, A, B=None):
+        none = np.iinfo(A.dtype).max
+        A = A.copy()
+        A[16:] = none
+        return target(self, A, B)
+
+    return wrong
+
+
+def undivided(target):
+    "A noise and a variance that are twice as large."
+
+    def wrong(*args):
+        found = target(*args)
+        if args[2] == "kohavi-wolpert":
+            found.noise, found.variance = 2 * found.noise, 2 * found.variance
+        return found
+
+    return wrong
+
+
+def once_each(target):
+    "Samples in which each row counts once, however often it was drawn."
+
+    def wrong(self, n_estimators):
+        for rows, counts in target(self, n_estimators):
+            yield rows, np.minimum(counts, 1.0)
+
+    return wrong
+
+
+def other_way_round(target):
+    "Stages in reverse order."
+    return lambda self, X: list(target(self, X))[::-1]
+
+
+def another_seed(target):
+    "An estimator that draws other samples."
+
+    def wrong(self, X, y, weight):
+        target(self.set_params(random_state=self.random_state + 1), X, y, weight)
+        return self
+
+    return wrong
+
+
 # The check, what is spoilt in the module of the check, and how.
 MUTANTS = [
     ("variance", "closed_forms.feature_space_variance", spoiled),
@@ -187,25 +351,70 @@ MUTANTS = [
     ("tree-random", "trees.OutputKernelTree", lambda _: one_feature),
     ("tree-dirac", "trees.OutputKernelTree", lambda _: one_feature),
     ("tree-randomized", "trees.RandomizedTreeClassifier.fit", None),
+    (
+        "tree-randomized",
+        "trees.RandomizedTreeClassifier.feature_importances_",
+        spoiled_property,
+    ),
     ("tree-pruning", "trees.OutputKernelTree", lambda _: dearer),
+    ("tree-pruning", "trees.OutputKernelTree", lambda _: just_cheaper),
+    ("pruning-path", "trees.OutputKernelTree.cost_complexity_pruning_path", None),
+    ("pessimistic", "trees.pessimistic_errors", spoiled),
+    ("pessimistic", "trees.pessimistic_errors", smaller_square),
+    ("tree-c45", "trees.RandomizedTreeClassifier", lambda _: surer),
     ("tree-importance", "trees.impurity_decreases", spoiled),
+    (
+        "tree-importance",
+        "trees.OutputKernelRandomForest.feature_importances_",
+        spoiled_property,
+    ),
+    ("tree-paths", "trees.OutputKernelExtraTrees.decision_path", backwards),
+    ("tree-lookup", "trees.look_up", spoiled),
+    ("tree-lookup", "trees.decode_leaves", shifted),
+    ("tree-lookup", "trees.node_prototypes", reversed_list),
     ("forest", "trees.OutputKernelRandomForest.predict", spoiled),
+    ("forest", "trees.OutputKernelExtraTrees.fit", weightless),
+    ("forest", "trees.OutputKernelRandomForest.fit", weightless),
+    ("forest-samples", "trees.OutputKernelRandomForest.fit", weightless),
+    ("forest-oob", "trees.out_of_bag_weights", in_bag),
+    ("forest-oob", "trees.OutputKernelRandomForest._score_out_of_bag", flattered),
     ("forest-weights", "trees.OutputKernelExtraTrees.predict_gram", spoiled),
-    ("forest-kernel", "trees.ForestKernel.gram", spoiled),
-    ("forest-hyperplane", "trees.vote_hyperplane", spoiled),
-    ("separability", "trees.separability_bound", spoiled),
     ("knn", "trees.OutputKernelKNN.weights", spoiled),
     ("kernel-boosting", "trees.OutputKernelBoosting.predict", spoiled),
-    ("stump", "trees.best_stump", None),
-    ("adaboost", "trees.boost_step", spoiled),
-    ("votes", "trees.vote_shares", spoiled),
-    ("diversity", "trees.kappa_error", spoiled),
-    ("diversity-identity", "trees.vote_margins", spoiled),
-    ("margin-bound-boosting", "trees.boosting_margin_bound", spoiled),
-    ("largest-margin", "trees.max_margin_weights", spoiled),
-    ("margin-bound", "trees.margin_bound", None),
-    ("pessimistic", "trees.pessimistic_errors", spoiled),
-    ("bagging", "trees.vote_shares", None),
+    ("boosting-stages", "trees.OutputKernelBoosting.staged_weights", half_steps),
+    ("boosting-stages", "trees.OutputKernelBoosting.staged_loss", spoiled),
+    ("forest-kernel", "votes.ForestKernel.gram", spoiled),
+    ("forest-kernel", "votes.ForestKernel._gram", half_filled),
+    ("forest-kernel", "votes.ForestKernel._gram", sixteen_trees),
+    ("forest-ancestors", "votes.ForestKernel._gram", half_filled),
+    ("forest-ancestors", "votes.ForestKernel.transform", spoiled),
+    ("forest-kernel-oob", "votes.ForestKernel.gram", spoiled),
+    ("forest-kernel-oob", "votes.oob_accuracies", spoiled),
+    ("centred-kernel", "votes.CentredForestKernel.gram", spoiled),
+    ("kernel-measures", "votes.kernel_polarization", spoiled),
+    ("kernel-measures", "votes.mean_direction", spoiled),
+    ("kernel-measures", "votes.feature_space_measure", spoiled),
+    ("forest-hyperplane", "votes.vote_hyperplane", spoiled),
+    ("separability", "votes.separability_bound", spoiled),
+    ("stump", "votes.best_stump", None),
+    ("adaboost", "votes.boost_step", spoiled),
+    ("votes", "votes.vote_shares", spoiled),
+    ("diversity", "votes.kappa_error", spoiled),
+    ("diversity-identity", "votes.vote_margins", spoiled),
+    ("margin-bound-boosting", "votes.boosting_margin_bound", spoiled),
+    ("largest-margin", "votes.max_margin_weights", spoiled),
+    ("margin-bound", "votes.margin_bound", None),
+    ("vote-alignment", "votes.vote_alignment", spoiled),
+    ("vote-alignment", "votes.c_bound", spoiled),
+    ("vote-alignment", "votes.vote_moments", second_spoilt),
+    ("bias-variance", "votes.bias_variance", undivided),
+    ("bias-variance", "votes.bias_variance", spoiled),
+    ("bagging", "votes.Bagging.votes", spoiled),
+    ("bagging", "votes.margins", spoiled),
+    ("bagging-samples", "votes.Bagging._samples", once_each),
+    ("adaboost-samples", "votes.AdaBoost.staged_predict", other_way_round),
+    ("adaboost-samples", "votes.AdaBoost.fit", another_seed),
+    ("adaboost-samples", "votes.margins", spoiled),
     ("pairs-values", "certificates.PairProblem.margins", spoiled),
     ("pairs-correlations", "certificates.pair_correlations", spoiled),
     ("mkl-newton", "certificates.solve_newton", too_sure),
@@ -240,14 +449,6 @@ MUTANTS = [
 ]
 
 
-def second_spoilt(target):
-    def wrong(*args, **kwargs):
-        first, *rest = target(*args, **kwargs)
-        return (first, *(spoil(part) for part in rest))
-
-    return wrong
-
-
 def first_cut(target):
     "A stump on the first feature, in the middle."
 
@@ -263,6 +464,17 @@ def shallow(target):
 
     def wrong(self, X, y, weight):
         return target(self.set_params(max_depth=1, max_features=1), X, y, weight)
+
+    return wrong
+
+
+def unlinked(target):
+    "A path without its last cut but one."
+
+    def wrong(*args):
+        path = target(*args)
+        kept = np.arange(len(path.ccp_alphas)) != len(path.ccp_alphas) - 2
+        return Bunch(**{name: part[kept] for name, part in path.items()})
 
     return wrong
 
@@ -286,7 +498,7 @@ OTHERS = {
     "tree-randomized": shallow,
     "stump": first_cut,
     "margin-bound": lambda target: lambda *args: 0.999 * target(*args),
-    "bagging": lambda _: None,
+    "pruning-path": unlinked,
     "mkl-combiner": gap_twice,
     "mkl-lam-max": lambda target: lambda *args: 0.8 * target(*args),
     "separable": lambda target: lambda X, y: spoil(target(X, y)),
@@ -302,26 +514,27 @@ OTHERS = {
 }
 
 
-def plant(monkeypatch, name):
-    "Plant the bug of a check; its path is that of the module where the check stands."
-    path, how = next((path, how) for check, path, how in MUTANTS if check == name)
-    if name == "bagging":
-        path, how = "trees.Bagging.votes", spoiled
+def plant(monkeypatch, name, path=None, how=None):
+    """Plant a bug of a check, by default its first one; the path is that of the module
+    where the check stands."""
+    if path is None:
+        path, how = next((path, how) for check, path, how in MUTANTS if check == name)
+    how = how or OTHERS.get(path) or OTHERS[name]
     owner = verify
     *steps, last = path.split(".")
     for step in steps:
         owner = getattr(owner, step)
-    monkeypatch.setattr(owner, last, (how or OTHERS[name])(getattr(owner, last)))
+    monkeypatch.setattr(owner, last, how(getattr(owner, last)))
 
 
 def test_every_check_has_a_mutant():
     assert {name for name, *_ in MUTANTS} == CHECKS.keys()
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in MUTANTS])
-def test_a_planted_bug_is_found(monkeypatch, name):
+@pytest.mark.parametrize("name, path, how", MUTANTS)
+def test_a_planted_bug_is_found(monkeypatch, name, path, how):
     "Within sixty cases, and without it the same cases agree."
-    plant(monkeypatch, name)
+    plant(monkeypatch, name, path, how)
     found = (attempt(CHECKS[name], 0, case, shrinking=False) for case in range(60))
     assert any(counterexample for _, counterexample in found), name
 

@@ -53,6 +53,9 @@ from .trees import (
     TREES,
     all_splits,
 )
+from .votes import (
+    VOTES,
+)
 
 __all__ = [
     "CERTIFICATES",
@@ -73,6 +76,7 @@ __all__ = [
     "SINGLE",
     "TREES",
     "Tie",
+    "VOTES",
     "all_splits",
     "as_fractions",
     "attempt",

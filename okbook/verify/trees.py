@@ -6,21 +6,16 @@
 __all__ = ['TREES', 'all_splits']
 
 # %% ../../nbs/93_verify_2_trees.ipynb #5158ade2
-from fractions import Fraction
-from math import comb, log
+from functools import partial
 
 import numpy as np
-from scipy.optimize import brentq, linprog
-from scipy.stats import binom
+from scipy.optimize import brentq
+from scipy.stats import binom, norm
 from sklearn.ensemble import (
-    AdaBoostClassifier,
-    ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     RandomForestRegressor,
 )
-from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import cohen_kappa_score
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -30,29 +25,23 @@ from sklearn.tree import (
 from .._types import Array
 from ..core import OutputKernelKNN
 from okbook.ensembles import (
-    AdaBoost,
-    Bagging,
     OutputKernelBoosting,
     RandomizedTreeClassifier,
-    best_stump,
-    boost_step,
-    boosting_margin_bound,
-    kappa_error,
-    margin_bound,
-    max_margin_weights,
-    out_of_bag_shares,
     pessimistic_errors,
-    sort_stump_examples,
-    vote_margins,
-    vote_shares,
 )
-from ..forest_kernel import ForestKernel, separability_bound, vote_hyperplane
 from okbook.trees import (
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
     OutputKernelTree,
+    decode_leaves,
     impurity_decreases,
+    look_up,
+    node_depths,
+    node_prototypes,
+    out_of_bag_weights,
     split_score,
+    tabulate_leaves,
+    weakest_links,
 )
 from okbook.verify.fuzz import (
     EPS,
@@ -326,18 +315,10 @@ def _impurity(Phi, weight, by):
     return 1.0 - p @ p if by == "gini" else -np.sum(p * np.log2(p + (p == 0)))
 
 
-@TREES.add(
-    "tree-randomized",
-    "classification tree of chapter 05, by Gini and entropy (eq-vote-gain)",
-    "all splits of every node, by the definition",
-    "the gain of the split taken is the largest, to 1e-9",
-    draw=lambda rng: _draw_labels(rng) | {"by": str(rng.choice(["gini", "entropy"]))},
-    axes=_LABELS,
-)
-def _judge_vote_tree(X, y, weight, by):
-    Phi = _one_hot(y, weight)
-    model = RandomizedTreeClassifier(by, random_state=0).fit(X, y, weight)
-    kept, tree, missed = weight > 0, model.tree_, [0.0]
+def _judge_gains(tree, X, Phi, weight, by):
+    """Whether each node of a classification tree has a best test and the shares of its
+    examples; and what each feature gains, summed over the nodes."""
+    kept, missed, gained = weight > 0, [0.0], np.zeros(X.shape[1])
     X, Phi, weight = X[kept], Phi[kept], weight[kept]
 
     def gain(inside, left):
@@ -351,7 +332,7 @@ def _judge_vote_tree(X, y, weight, by):
             / weight.sum()
         )
 
-    todo, shares = [(0, np.arange(len(X)))], []
+    todo, ours, theirs = [(0, np.arange(len(X)))], [], []
     while todo:
         node, inside = todo.pop()
         values, feature = X[inside], tree.feature[node]
@@ -360,98 +341,392 @@ def _judge_vote_tree(X, y, weight, by):
             (gain(inside, values[:, f] <= cut) for f, cut, _ in cuts), default=0.0
         )
         total = Phi[inside].T @ weight[inside]
-        shares.append((tree.value[node], total / total.sum()))
+        ours.append([*tree.value[node], tree.weighted_n_node_samples[node]])
+        theirs.append([*(total / total.sum()), total.sum()])
         if feature < 0:
             pure = _impurity(Phi[inside], weight[inside], by) < 1e-9
             missed.append(0.0 if pure or not cuts else best + 1.0)
         else:
             left = values[:, feature] <= tree.threshold[node]
             missed.append(best - gain(inside, left))
+            gained[feature] += gain(inside, left)
             todo += [
                 (node + 1, inside[left]),
                 (tree.children_right[node], inside[~left]),
             ]
-    ours, theirs = zip(*shares)
-    return [
+    found = [
         compare(max(missed), 0.0, _EQUAL, 1.0, "a better split"),
-        compare(ours, theirs, 1e-12, 1.0, "shares"),
+        compare(ours, theirs, 1e-12, max(1.0, weight.sum()), "shares and weights"),
     ]
+    return found, gained
+
+
+def _shares(decreases):
+    "Importances: what each feature removes, as a part of what all remove."
+    return decreases / (decreases.sum() or 1.0)
+
+
+@TREES.add(
+    "tree-randomized",
+    "classification tree of chapter 05, by Gini and entropy (eq-vote-gain)",
+    "all splits of every node, by the definition",
+    "the gain of the split taken is the largest, to 1e-9",
+    draw=lambda rng: _draw_labels(rng) | {"by": str(rng.choice(["gini", "entropy"]))},
+    axes=_LABELS,
+)
+def _judge_vote_tree(X, y, weight, by):
+    Phi = _one_hot(y, weight)
+    model = RandomizedTreeClassifier(by, random_state=0).fit(X, y, weight)
+    found, gained = _judge_gains(model.tree_, X, Phi, weight, by)
+    ours = model.feature_importances_
+    return [*found, compare(ours, _shares(gained), _EQUAL, 1.0, "importances")]
+
+
+def _subtrees(tree, cost, node=0):
+    "Cost and number of leaves of every pruned subtree."
+    yield cost[node], 1
+    if tree.feature[node] >= 0:
+        for a, k in _subtrees(tree, cost, node + 1):
+            for b, m in _subtrees(tree, cost, tree.children_right[node]):
+                yield a + b, k + m
+
+
+# Trees that are pruned; with a seed, so that ties are broken alike.
+_WHOLE = {"max_depth": 3, "random_state": 0}
+
+
+def _whole_tree(X, Phi, weight):
+    "A tree that is not pruned; loss and leaves of its pruned subtrees."
+    if len(X) < 2 or not weight.sum() > 0:
+        raise PassedOver("too few examples")
+    whole = OutputKernelTree(**_WHOLE).fit(X, Phi, weight).tree_
+    part = whole.weighted_n_node_samples / weight.sum()
+    return whole, np.transpose(list(_subtrees(whole, part * whole.impurity)))
 
 
 @TREES.add(
     "tree-pruning",
-    "smallest subtree of least cost (eq-trees-prune)",
+    "smallest subtree of least cost (eq-trees-prune), between links and at them",
     "all pruned subtrees",
     "1e-9 of the variance; equal costs count as ties",
     draw=lambda rng: (
-        _draw_node(rng) | {"alpha": float(rng.choice([1e-4, 1e-3, 0.02, 0.2]))}
+        _draw_node(rng)
+        | {
+            "alpha": float(rng.choice([1e-4, 1e-3, 0.02, 0.2])),
+            "link": int(rng.integers(4)),
+        }
     ),
     axes=_NODE,
 )
-def _judge_pruning(X, Phi, weight, alpha):
+def _judge_pruning(X, Phi, weight, alpha, link):
     Phi = _unit(Phi)
-    if len(X) < 2 or not weight.sum() > 0 or alpha <= 0:
-        raise PassedOver("too few examples, or nothing to prune for")
-    how = {"max_depth": 3, "random_state": 0}  # so that ties are broken alike
-    whole = OutputKernelTree(**how).fit(X, Phi, weight).tree_
-    part = whole.weighted_n_node_samples / weight.sum()
-
-    def subtrees(node):
-        "Loss and leaves of every pruned subtree."
-        yield part[node] * whole.impurity[node], 1
-        if whole.feature[node] >= 0:
-            for a, k in subtrees(node + 1):
-                for b, m in subtrees(whole.children_right[node]):
-                    yield a + b, k + m
-
-    pruned = OutputKernelTree(**how, ccp_alpha=alpha).fit(X, Phi, weight).tree_
+    if not alpha > 0:
+        raise PassedOver("nothing to prune for")
+    whole, (losses, leaves) = _whole_tree(X, Phi, weight)
+    links = [cost for cost, *_ in weakest_links(whole) if cost > 1e-6]
+    if link and links:  # a cost at which two subtrees are equally good
+        alpha = links[link % len(links)]
+    pruned = OutputKernelTree(**_WHOLE, ccp_alpha=alpha).fit(X, Phi, weight).tree_
     leaf = pruned.feature < 0
     loss = (pruned.weighted_n_node_samples * pruned.impurity)[leaf].sum() / weight.sum()
-    costs = [(a + alpha * k, k) for a, k in subtrees(0)]
-    least = min(cost for cost, _ in costs)
-    near = {k for cost, k in costs if cost <= least + 1e-9}
+    costs = losses + alpha * leaves
+    least = costs.min()
+    near = set(leaves[costs <= least + 1e-9])
     found = compare(loss + alpha * leaf.sum(), least, _EQUAL, 1.0, "cost")
     if len(near) > 1 and found.error <= found.tolerance:
-        exact = {k for cost, k in costs if cost <= least + 1e-13}
+        exact = set(leaves[costs <= least + 1e-13])
         if leaf.sum() != min(near) and (near != exact or leaf.sum() not in near):
             raise Tie("two subtrees cost the same up to rounding")
     return [found, compare(leaf.sum(), min(near), 0.0, 1.0, "number of leaves")]
 
 
 @TREES.add(
+    "pruning-path",
+    "the path of pruned trees: all that are best for some cost (eq-trees-link)",
+    "the lower envelope of the costs of all pruned subtrees",
+    "1e-9 of the variance; links closer than 1e-6 count as one",
+    draw=_draw_node,
+    axes=_NODE,
+)
+def _judge_pruning_path(X, Phi, weight):
+    Phi = _unit(Phi)
+    _, (losses, leaves) = _whole_tree(X, Phi, weight)
+    path = OutputKernelTree(**_WHOLE).cost_complexity_pruning_path(X, Phi, weight)
+    alphas, found = path.ccp_alphas, []
+    falls = -np.diff(alphas).min(initial=0.0)
+    found.append(compare(falls, 0.0, 1e-9, 1.0, "order of the links"))
+    ends = np.append(alphas, 2.0 * alphas[-1] + 1.0)
+    for start, stop, loss in zip(ends, ends[1:], path.impurities):
+        costs = losses + start * leaves
+        same = np.abs(losses - loss) <= 1e-9
+        least = costs[same].min(initial=np.inf)
+        found.append(compare(least, costs.min(), _EQUAL, 1.0, "cost at a link"))
+        if stop - start > 1e-6:  # between two links one of them is the best
+            best = losses[np.argmin(losses + (start + stop) / 2 * leaves)]
+            found.append(compare(loss, best, _EQUAL, 1.0, "loss between links"))
+    return found
+
+
+def _added_errors(n, e, gamma):
+    "Errors that C4.5 adds, from the equations that define them, by bisection."
+
+    def limit(excess):
+        "Where an increasing function of a rate becomes positive."
+        top = 1.0 - 1e-15
+        return brentq(excess, 0.0, top, xtol=1e-14) if excess(top) > 0 else 1.0
+
+    none = n * limit(lambda u: np.log(gamma) - n * np.log1p(-u))
+    if e < 1:
+        return none + (e and e * (_added_errors(n, 1.0, gamma) - none))
+    if e + 0.5 >= n:
+        return 0.67 * (n - e)
+    z = norm.isf(gamma)
+    half = lambda u: n * u - z * np.sqrt(n * u * (1 - u)) - e - 0.5
+    return n * limit(half) - e
+
+
+@TREES.add(
+    "pessimistic",
+    "pessimistic errors of C4.5 (eq-vote-pessimistic, eq-vote-normal)",
+    "the binomial limit and its normal approximation, by bisection",
+    "1e-6",
+    draw=lambda rng: {
+        "n": int(rng.integers(1, 200)),
+        "quarters": int(rng.integers(0, 4 ** rng.integers(1, 5))),
+        "hundredths": int(rng.integers(1, 51)),
+    },
+)
+def _judge_pessimistic(n, quarters, hundredths):
+    errors, gamma = quarters / 4, hundredths / 100
+    if n < 1 or errors > n or not 0 < hundredths <= 50:
+        raise PassedOver("out of range")
+    theirs = _added_errors(n, errors, gamma)
+    found = [compare(pessimistic_errors(n, errors, gamma), theirs, 1e-6, max(1.0, n))]
+    if not errors:
+        law = lambda p: binom.cdf(0, n, p) - gamma
+        limit = n * brentq(law, 1e-12, 1 - 1e-12, xtol=1e-13)
+        found.append(compare(theirs, limit, 1e-6, max(1.0, limit), "binomial law"))
+    return found
+
+
+def _draw_noisy(rng):
+    "Labels that hardly depend on the inputs, so that there is something to prune."
+    n = draw_size(rng, 6, 30)
+    return {
+        "X": draw_matrix(rng, n, draw_size(rng, 1, 2), False).astype(np.float32),
+        "y": draw_classes(rng, n, int(rng.integers(2, 4))),
+        "weight": draw_weights(rng, n),
+        "hundredths": int(rng.integers(5, 51)),
+        "by": str(rng.choice(["gini", "entropy"])),
+    }
+
+
+@TREES.add(
+    "tree-c45",
+    "pruning of C4.5: a subtree stays if it promises 0.1 errors fewer (eq-vote-normal)",
+    "the same tree, not pruned, and the rule from its leaves upwards",
+    "the same nodes; promises that are equal to 1e-9 count as ties",
+    draw=_draw_noisy,
+    axes=_LABELS,
+)
+def _judge_c45(X, y, weight, hundredths, by):
+    Phi, gamma = _one_hot(y, weight), hundredths / 100
+    if not 0 < gamma <= 0.5:
+        raise PassedOver("no pessimist")
+    how = {"criterion": by, "random_state": 0}
+    whole = RandomizedTreeClassifier(**how).fit(X, y, weight).tree_
+    model = RandomizedTreeClassifier(**how, confidence=gamma).fit(X, y, weight)
+    mass = weight * len(y) / weight.sum()
+
+    def prune(node, inside):
+        "Errors promised by the best that becomes of a node, and its questions."
+        counts = mass[inside] @ Phi[inside]
+        n, wrong = counts.sum(), counts.sum() - counts.max()
+        alone = wrong + _added_errors(n, 0.0 if wrong < 1e-9 else wrong, gamma)
+        if whole.feature[node] < 0:
+            return alone, [(-1, 0.0)]
+        left = X[inside, whole.feature[node]] <= whole.threshold[node]
+        a, first = prune(node + 1, inside[left])
+        b, second = prune(whole.children_right[node], inside[~left])
+        if abs(alone - a - b - 0.1) < 1e-9 * max(1.0, n):
+            raise Tie("a leaf promises as much as a subtree")
+        if alone <= a + b + 0.1:
+            return alone, [(-1, 0.0)]
+        return a + b, [(whole.feature[node], whole.threshold[node]), *first, *second]
+
+    _, nodes = prune(0, np.arange(len(X)))
+    features, thresholds = np.transpose(nodes)
+    tree = model.tree_
+    asked = tree.feature >= 0
+    return [
+        identical(tree.feature, features.astype(int), "questions"),
+        identical(tree.threshold[asked], thresholds[features >= 0], "thresholds"),
+    ]
+
+
+def _decreases(tree, X, Phi):
+    "What questions about each feature remove of the variance (eq-trees-importance)."
+    total, weight = np.zeros(X.shape[1]), np.asarray(tree.weight, dtype=float)
+    for node in np.flatnonzero(tree.feature >= 0):
+        inside, f = _members(tree, node), tree.feature[node]
+        left = X[inside, f] <= tree.threshold[node]
+        total[f] += weight[inside].sum() * _score(Phi[inside], left, weight[inside])
+    return total
+
+
+@TREES.add(
     "tree-importance",
-    "importances (eq-trees-importance)",
+    "importances of a tree and of a forest (eq-trees-importance)",
     "scores of all nodes, from explicit vectors",
     "1e-9 of the variance",
     draw=_draw_node,
     axes=_NODE,
 )
 def _judge_importance(X, Phi, weight):
+    Phi, p = _unit(Phi), X.shape[1]
+    if len(X) < 2 or not weight.sum() > 0:
+        raise PassedOver("too few examples")
+    model = OutputKernelTree().fit(X, Phi, weight)
+    theirs = _decreases(model.tree_, X, Phi)
+    ours = impurity_decreases(model.tree_, p)
+    found = [compare(ours, theirs, _EQUAL, weight.sum(), "decreases")]
+    if not theirs.sum() > 1e-6 * weight.sum():
+        return found
+    ours = model.feature_importances_
+    found.append(compare(ours, _shares(theirs), 1e-9, 1.0, "tree"))
+    forest = OutputKernelRandomForest(n_estimators=3, random_state=0)
+    forest.fit(X, Phi, weight)
+    total = sum(_decreases(tree.tree_, X, Phi) for tree in forest.estimators_)
+    if total.sum() > 1e-6 * len(X):
+        ours = forest.feature_importances_
+        found.append(compare(ours, _shares(total), 1e-9, 1.0, "forest"))
+    return found
+
+
+def _path(tree, x):
+    "The nodes that an input passes, one question after the other."
+    node, passed = 0, [0]
+    while tree.feature[node] >= 0:
+        goes_left = x[tree.feature[node]] <= tree.threshold[node]
+        node = node + 1 if goes_left else int(tree.children_right[node])
+        passed.append(node)
+    return passed
+
+
+def _leaf_weights(tree, X, Q):
+    "Weights of the examples in the prediction for queries: mates, counted one by one."
+    W, leaves = np.zeros((len(Q), len(X))), [_path(tree, x)[-1] for x in X]
+    for row, x in zip(W, Q):
+        last = _path(tree, x)[-1]
+        mates = [j for j in range(len(X)) if leaves[j] == last and tree.weight[j] > 0]
+        row[mates] = tree.weight[mates] / tree.weight[mates].sum()
+    return W
+
+
+def _draw_queries(rng):
+    "A node, the queries, and a seed."
+    problem = _draw_node(rng)
+    q, p = draw_size(rng, 1, 6), problem["X"].shape[1]
+    Q = draw_matrix(rng, q, p, False).astype(np.float32).astype(float)
+    return problem | {"Q": Q, "seed": int(rng.integers(1000))}
+
+
+_QUERIES = _NODE | {"Q": "qp"}
+
+
+@TREES.add(
+    "tree-paths",
+    "leaves of queries, and the nodes above them, in trees and forests",
+    "the questions, answered one after the other",
+    "the same nodes",
+    draw=_draw_queries,
+    axes=_QUERIES,
+)
+def _judge_paths(X, Phi, weight, Q, seed):
+    if len(X) < 2 or not weight.sum() > 0:
+        raise PassedOver("too few examples")
+    forest = OutputKernelExtraTrees(n_estimators=3, random_state=seed)
+    together, ends = forest.fit(X, Phi, weight).decision_path(Q)
+    leaves, found = forest.apply(Q), []
+    sizes = [len(member.tree_.feature) for member in forest.estimators_]
+    found.append(identical(ends, np.cumsum([0, *sizes]), "columns"))
+    for t, member in enumerate(forest.estimators_):
+        tree, theirs = member.tree_, np.zeros((len(Q), sizes[t]))
+        paths = [_path(tree, x) for x in Q]
+        for row, path in zip(theirs, paths):
+            row[path] = 1.0
+        last = [path[-1] for path in paths]
+        columns = slice(ends[t], ends[t + 1])
+        found += [
+            identical(leaves[:, t], last, "leaves"),
+            identical(together.toarray()[:, columns] * 1.0, theirs, "forest"),
+            identical(member.decision_path(Q).toarray() * 1.0, theirs, "tree"),
+            identical(node_depths(tree)[last], theirs.sum(axis=1) - 1, "depths"),
+        ]
+    return found
+
+
+@TREES.add(
+    "tree-lookup",
+    "tabulated leaves, their pre-images and prototypes (eq-lookup-mean, eq-ok3-14)",
+    "leaf mates, counted one by one; distances to all candidates",
+    "1e-9 of the largest entry; of pre-images the distances are compared",
+    draw=lambda rng: _draw_queries(rng) | {"all": bool(rng.random() < 0.5)},
+    axes=_QUERIES,
+)
+def _judge_lookup(X, Phi, weight, Q, seed, all):
     Phi = _unit(Phi)
     if len(X) < 2 or not weight.sum() > 0:
         raise PassedOver("too few examples")
-    tree, theirs = OutputKernelTree().fit(X, Phi, weight).tree_, np.zeros(X.shape[1])
-    for node in np.flatnonzero(tree.feature >= 0):
-        inside, f = _members(tree, node), tree.feature[node]
-        left = X[inside, f] <= tree.threshold[node]
-        theirs[f] += weight[inside].sum() * _score(Phi[inside], left, weight[inside])
-    return compare(impurity_decreases(tree, X.shape[1]), theirs, _EQUAL, weight.sum())
+    forest = OutputKernelRandomForest(n_estimators=3, random_state=seed)
+    forest.fit(X, Phi, weight)
+    trees = [member.tree_ for member in forest.estimators_]
+    W = np.mean([_leaf_weights(tree, X, Q) for tree in trees], axis=0)
+    table = tabulate_leaves(forest, Phi)
+    K = np.exp(-np.square(Phi[:, None] - Phi[None]).sum(axis=2) / Phi.shape[1])
+    one = OutputKernelTree("rbf", max_depth=2).fit(X, Phi, weight)
+    linear = OutputKernelTree(max_depth=2).fit(X, Phi, weight)
+    found = [compare(look_up(forest, table, Q), W @ Phi, 1e-9, 1.0, "table")]
+    chosen = decode_leaves(one, "train" if all else "support")
+    near = node_prototypes(one, np.arange(one.tree_.node_count))
+    means = node_prototypes(linear, np.arange(linear.tree_.node_count))
+    for node in range(one.tree_.node_count):
+        inside = _members(one.tree_, node)
+        w = weight[inside] / weight[inside].sum()
+        apart = 1.0 - 2.0 * w @ K[inside]  # the distance, but for a constant
+        place = np.flatnonzero((near[node] == Phi).all(axis=1))[0]
+        least = apart[inside].min()
+        found.append(compare(apart[place], least, 1e-9, 1.0, "prototype"))
+        if one.tree_.feature[node] < 0:
+            least = apart.min() if all else least
+            found.append(compare(apart[chosen[node]], least, 1e-9, 1.0, "pre-image"))
+        else:
+            found.append(compare(chosen[node], -1, 0.0, 1.0, "no leaf"))
+    for node in range(linear.tree_.node_count):
+        inside = _members(linear.tree_, node)
+        mean = weight[inside] @ Phi[inside] / weight[inside].sum()
+        found.append(compare(means[node], mean, 1e-9, 1.0, "mean"))
+    return found
 
 # %% ../../nbs/93_verify_2_trees.ipynb #79414246
 @TREES.add(
     "forest",
-    "random forests and extra-trees (eq-ok3-15, 16, 17, 18)",
+    "random forests and extra-trees, weighted too (eq-ok3-15, 16, 17, 18)",
     "scikit-learn's, tree for tree",
     "1e-9; ties are examined",
     draw=lambda rng: (
         _draw_node(rng, 3)
-        | {"seed": int(rng.integers(1000)), "extra": bool(rng.random() < 0.5)}
+        | {
+            "seed": int(rng.integers(1000)),
+            "extra": bool(rng.random() < 0.5),
+            "weighted": bool(rng.random() < 0.7),
+        }
     ),
     axes=_NODE,
 )
-def _judge_forest(X, Phi, weight, seed, extra):
+def _judge_forest(X, Phi, weight, seed, extra, weighted):
     Phi, n = _unit(Phi), len(X)
-    if n < 2:
+    if n < 2 or not weight.sum() > 0:
         raise PassedOver("too few examples")
     kinds = (
         (OutputKernelExtraTrees, ExtraTreesRegressor)
@@ -459,10 +734,12 @@ def _judge_forest(X, Phi, weight, seed, extra):
         else (OutputKernelRandomForest, RandomForestRegressor)
     )
     how = {"n_estimators": 3, "random_state": seed, "max_features": "sqrt"}
-    model, peer = (kind(**how).fit(X, Phi) for kind in kinds)
+    given = weight if weighted else None
+    model, peer = (kind(**how).fit(X, Phi, given) for kind in kinds)
     for mine, other in zip(model.estimators_, peer.estimators_):
         tree = mine.tree_
-        found = _walk(tree, other.tree_, X, Phi, np.asarray(tree.weight, float), False)
+        counts = np.asarray(tree.weight, float)
+        found = _walk(tree, other.tree_, X, Phi, counts, False)
         if found.error > found.tolerance:
             return found
     ours, theirs = model.predict(X), peer.predict(X).reshape(Phi.shape)
@@ -471,6 +748,82 @@ def _judge_forest(X, Phi, weight, seed, extra):
         compare(ours, theirs, 1e-9, 1.0, "predictions"),
         compare(model.weights(X).toarray(), W, 1e-12, 1.0, "weights"),
     ]
+
+
+@TREES.add(
+    "forest-samples",
+    "bootstrap samples are drawn by the weights (eq-ok3-18)",
+    "the draws made again by numpy, and leaf mates counted with them",
+    "the same counts; 1e-12 for weights",
+    draw=lambda rng: (
+        _draw_node(rng, 3)
+        | {"seed": int(rng.integers(1000)), "weighted": bool(rng.random() < 0.7)}
+    ),
+    axes=_NODE,
+)
+def _judge_forest_samples(X, Phi, weight, seed, weighted):
+    Phi, n = _unit(Phi), len(X)
+    if n < 2 or not weight.sum() > 0:
+        raise PassedOver("too few examples")
+    model = OutputKernelRandomForest(n_estimators=3, random_state=seed)
+    model.fit(X, Phi, weight if weighted else None)
+    W, found = np.zeros((n, n)), []
+    for member in model.estimators_:
+        draw, counts = np.random.RandomState(member.random_state), np.zeros(n)
+        odds = weight / weight.sum() if weighted else None
+        rows = draw.randint(0, n, n) if odds is None else draw.choice(n, n, p=odds)
+        np.add.at(counts, rows, 1.0)
+        found.append(identical(member.tree_.weight * 1.0, counts, "sample"))
+        W += _leaf_weights(member.tree_._replace(weight=counts), X, X) / 3
+    return [*found, compare(model.weights(X).toarray(), W, 1e-12, 1.0, "weights")]
+
+
+@TREES.add(
+    "forest-oob",
+    "weights, loss and score out of the bag (eq-ok3-12, 15)",
+    "leaf mates of the trees that have not seen an example, counted one by one",
+    "1e-9",
+    draw=lambda rng: (
+        _draw_node(rng, 4)
+        | {
+            "seed": int(rng.integers(1000)),
+            "kernel": str(rng.choice(["linear", "rbf"])),
+        }
+    ),
+    axes=_NODE,
+)
+def _judge_out_of_bag(X, Phi, weight, seed, kernel):
+    Phi, n = _unit(Phi), len(X)
+    if n < 2:
+        raise PassedOver("too few examples")
+    model = OutputKernelRandomForest(kernel, n_estimators=5, random_state=seed)
+    model.set_params(oob_score=True).fit(X, Phi)
+    W, cast = np.zeros((n, n)), np.zeros(n)
+    for member in model.estimators_:
+        unseen = member.tree_.weight == 0
+        W[unseen] += _leaf_weights(member.tree_, X, X[unseen])
+        cast += unseen
+    out = np.flatnonzero(cast)
+    if not len(out):
+        raise PassedOver("all trees have seen all examples")
+    W[out] /= cast[out, None]
+    trees = [member.tree_ for member in model.estimators_]
+    ours, left_out = out_of_bag_weights(trees, X.astype(np.float32))
+    K = Phi @ Phi.T
+    if kernel == "rbf":
+        K = np.exp(-np.square(Phi[:, None] - Phi[None]).sum(axis=2) / Phi.shape[1])
+    losses = K.diagonal() - 2.0 * (W * K).sum(axis=1) + ((W @ K) * W).sum(axis=1)
+    among = K[np.ix_(out, out)]
+    variance = among.trace() / len(out) - among.mean()
+    found = [
+        compare(ours.toarray(), W, 1e-12, 1.0, "weights"),
+        identical(left_out, cast > 0, "examples left out"),
+        compare(model.oob_loss_, losses[out].mean(), 1e-9, 1.0, "loss"),
+    ]
+    if variance > 1e-6:
+        score = 1.0 - losses[out].mean() / variance
+        found.append(compare(model.oob_score_, score, 1e-9, 1 / variance, "score"))
+    return found
 
 
 @TREES.add(
@@ -497,78 +850,6 @@ def _judge_forest_weights(X, Phi, weight, seed):
         compare(model.weights(X).toarray(), theirs, 1e-12, 1.0, "weights"),
         compare(model.predict_gram(X), theirs @ K @ theirs.T, 1e-12, 1.0, "kernel"),
     ]
-
-
-@TREES.add(
-    "forest-kernel",
-    "kernel of a forest and its map (eq-forestk-kens)",
-    "equal leaves of scikit-learn's forest, counted",
-    "8 eps of single precision",
-    draw=lambda rng: (
-        _draw_labels(rng)
-        | {"seed": int(rng.integers(1000)), "unit": bool(rng.random() < 0.5)}
-    ),
-    axes=_LABELS,
-)
-def _judge_forest_kernel(X, y, weight, seed, unit):
-    _one_hot(y)
-    forest = ExtraTreesClassifier(4, random_state=seed, max_depth=3).fit(X, y)
-    votes = np.arange(1.0, 5.0)
-    kernel = ForestKernel(FrozenEstimator(forest), normalize=unit, tree_weights=votes)
-    kernel.fit(X, y)
-    leaf = forest.apply(X)
-    theirs = np.array([[votes @ (a == b) for b in leaf] for a in leaf])
-    theirs = theirs / votes.sum() if unit else theirs
-    F, single = kernel.transform(X), 8 * float(np.finfo(np.float32).eps)
-    return [
-        compare(kernel.gram(X, X), theirs, single, what="Gram matrix"),
-        compare((F @ F.T).toarray(), theirs, single, what="map"),
-        compare(kernel.diag(X), np.diag(theirs), single, what="diagonal"),
-        identical(np.diff(F.indptr), np.full(len(X), 4), "leaves of an example"),
-    ]
-
-
-@TREES.add(
-    "forest-hyperplane",
-    "a vote is a hyperplane in leaf space (thm-forest-3)",
-    "votes of scikit-learn's trees, counted",
-    "1e-12; an even vote is a tie",
-    draw=lambda rng: _draw_labels(rng) | {"seed": int(rng.integers(1000))},
-    axes=_LABELS,
-)
-def _judge_hyperplane(X, y, weight, seed):
-    y = (y > 0).astype(int)
-    _one_hot(y)
-    forest = ExtraTreesClassifier(3, random_state=seed, max_depth=2).fit(X, y)
-    alpha = vote_hyperplane(forest)
-    ours = ForestKernel(FrozenEstimator(forest)).fit(X, y).transform(X) @ alpha
-    theirs = np.zeros(len(X))
-    for tree in forest.estimators_:
-        shares = tree.predict_proba(X)
-        theirs += np.sign(shares[:, 1] - shares[:, 0])
-    return compare(ours, theirs, 1e-6, 1.0)
-
-
-@TREES.add(
-    "separability",
-    "bound on the separability of a sample (thm-forest-4)",
-    "the binomial sum in rational arithmetic",
-    "1e-9 of the logarithm",
-    draw=lambda rng: {
-        "n": int(rng.integers(1, 50)),
-        "trees": int(rng.integers(1, 40)),
-        "thousandths": int(rng.integers(1, 1000)),
-    },
-)
-def _judge_separability(n, trees, thousandths):
-    if min(n, trees, thousandths) < 1:
-        raise PassedOver("no examples or no trees")
-    p = Fraction(thousandths, 1000)
-    terms = [comb(trees, i) * p**i * (1 - p) ** (trees - i) for i in range(trees + 1)]
-    above = sum(terms[trees // 2 + 1 :])
-    inside = float(above) if above < Fraction(1, 2) else float(1 - above)
-    theirs = n * (log(inside) if above < Fraction(1, 2) else np.log1p(-inside))
-    return compare(separability_bound(n, trees, thousandths / 1000), theirs, 1e-9)
 
 
 @TREES.add(
@@ -629,310 +910,58 @@ def _judge_boosting(X, Phi, weight):
         found.append(compare(peer.fit(X, Phi[:, 0]).predict(X), F[:, 0], 1e-8, 1.0))
     return found
 
-# %% ../../nbs/93_verify_2_trees.ipynb #973b9e5d
-@TREES.add(
-    "stump",
-    "best stump by Gini and by error (eq-ada-gini, eq-ada-stumperror)",
-    "all splits",
-    "1e-9",
-    draw=lambda rng: _draw_labels(rng) | {"by": str(rng.choice(["gini", "error"]))},
-    axes=_LABELS,
-)
-def _judge_stump(X, y, weight, by):
-    Phi = _one_hot(y)
-    if not weight.sum() > 0:
-        raise PassedOver("no weight")
-    weight = weight / weight.sum()
-
-    def badness(left):
-        parts = [Phi[side].T @ weight[side] for side in (left, ~left)]
-        if by == "error":
-            return 1.0 - sum(part.max() for part in parts)
-        return sum(p.sum() - (p @ p) / p.sum() for p in parts if p.sum() > 0)
-
-    stump = best_stump(
-        sort_stump_examples(X, np.unique(y, return_inverse=True)[1], Phi.shape[1]),
-        weight,
-        by,
-    )
-    sides = [badness(X[:, f] <= cut) for f, cut, _ in all_splits(X, Phi, weight + 1e-9)]
-    theirs = min(sides, default=badness(np.ones(len(X), bool)))
-    ours = badness(X[:, stump.feature] <= stump.threshold)
-    return compare(ours, theirs, _EQUAL, 1.0)
-
 
 @TREES.add(
-    "adaboost",
-    "AdaBoost with stumps (eq-ada-alpha, epsilon, weights, samme)",
-    "scikit-learn's AdaBoostClassifier, round by round",
-    "1e-6 of the weights of the votes; ties are examined",
-    draw=_draw_labels,
-    axes=_LABELS,
-    refusals=("no better than chance",),
-)
-def _judge_adaboost(X, y, weight):
-    Phi = _one_hot(y, weight)
-    ours = AdaBoost(n_estimators=4).fit(X, y, weight)
-    theirs = AdaBoostClassifier(n_estimators=4, random_state=0).fit(X, y, weight)
-    w, codes, found = weight / weight.sum(), Phi.argmax(axis=1), []
-    for t, (mine, other) in enumerate(zip(ours.estimators_, theirs.estimators_)):
-        kept = w > 0
-        splits = all_splits(X[kept], Phi[kept], w[kept])
-        best = sorted((score for *_, score in splits), reverse=True)
-        if not splits or (len(best) > 1 and best[0] - best[1] <= _EQUAL):
-            raise Tie("two stumps are equally good")
-        cuts = [mine.threshold_, other.tree_.threshold[0]]
-        found.append(identical(mine.feature_, other.tree_.feature[0], "feature"))
-        found.append(compare(*cuts, 1e-6, max(1.0, abs(cuts[1])), "threshold"))
-        p = Phi.T @ (
-            w[:, None]
-            * np.c_[X[:, mine.feature_] <= cuts[0], X[:, mine.feature_] > cuts[0]]
-        )
-        if (np.diff(np.sort(p, axis=0)[-2:], axis=0) < 1e-9).any():
-            raise Tie("a leaf is undecided")
-        wrong = mine.predict(X) != codes
-        wrong = mine.classes_[mine.predict(X)] != codes if wrong.all() else wrong
-        step = boost_step(
-            w, np.where(wrong, -1.0 / (Phi.shape[1] - 1), 1.0), Phi.shape[1]
-        )
-        if not 1e-9 < w[wrong].sum() < 1 - 1 / Phi.shape[1] - 1e-9:
-            break
-        alpha = 2.0 * ours.estimator_weights_[t]
-        found.append(compare(alpha, theirs.estimator_weights_[t], 1e-6, 1.0, "alpha"))
-        found.append(compare(2.0 * step.alpha, alpha, 1e-6, 1.0, "step"))
-        w = step.weight
-    return found or [compare(0.0, 0.0, 1e-6)]
-
-
-def _draw_votes(rng):
-    "Hypotheses of several classes, their weights, and the truth."
-    n, T, c = draw_size(rng, 1, 8), draw_size(rng, 1, 6), int(rng.integers(2, 4))
-    y = draw_classes(rng, max(n, c), c)
-    H = np.where(rng.random((T, len(y))) < 0.6, y, rng.integers(0, c, (T, len(y))))
-    return {"H": H, "y": y, "votes": draw_weights(rng, T)}
-
-
-_VOTES = {"H": "tn", "y": "n", "votes": "t"}
-
-
-@TREES.add(
-    "votes",
-    "shares and margins of votes (eq-vote-shares, eq-margin-def, classes)",
-    "counting, vote by vote",
-    "1e-12",
-    draw=_draw_votes,
-    axes=_VOTES,
-)
-def _judge_votes(H, y, votes):
-    classes = np.unique(np.r_[H.ravel(), y])
-    if len(classes) < 2 or not votes.sum() > 0 or len(np.unique(y)) < 2:
-        raise PassedOver("one class")
-    H, y = (np.searchsorted(classes, A) for A in (H, y))
-    shares = (
-        np.array(
-            [
-                [
-                    sum(v for h, v in zip(H[:, i], votes) if h == c)
-                    for c in range(len(classes))
-                ]
-                for i in range(len(y))
-            ]
-        )
-        / votes.sum()
-    )
-    lead = [s[k] - np.delete(s, k).max() for s, k in zip(shares, y)]
-    ours = vote_shares(H, len(classes), votes)
-    found = [compare(ours, shares, 1e-12, 1.0, "shares")]
-    if len(classes) == 2:
-        found.append(
-            compare(vote_margins(2 * H - 1, 2 * y - 1, votes), lead, 1e-12, 1.0)
-        )
-    return [*found, compare(vote_margins(H, y, votes), lead, 1e-12, 1.0, "margins")]
-
-
-@TREES.add(
-    "diversity",
-    "kappa and error of pairs (eq-margin-kappa)",
-    "scikit-learn's cohen_kappa_score",
-    "1e-12",
-    draw=_draw_votes,
-    axes=_VOTES,
-)
-def _judge_kappa(H, y, votes):
-    if len(H) < 2:
-        raise PassedOver("one hypothesis")
-    found = kappa_error(H, y)
-    theirs = [
-        1.0 if (a == a[0]).all() and (b == a[0]).all() else cohen_kappa_score(a, b)
-        for a, b in ((H[i], H[j]) for i, j in found.pairs)
-    ]
-    errors = [((H[i] != y).mean() + (H[j] != y).mean()) / 2 for i, j in found.pairs]
-    return [
-        compare(found.kappa, theirs, 1e-12, 1.0, "kappa"),
-        compare(found.error, errors, 1e-12, 1.0, "error"),
-    ]
-
-
-@TREES.add(
-    "diversity-identity",
-    "error of a vote: mean loss minus diversity (eq-vote-diversity)",
-    "sums over all pairs of hypotheses",
-    "1e-12",
-    draw=_draw_votes,
-    axes=_VOTES,
-)
-def _judge_diversity(H, y, votes):
-    if not votes.sum() > 0:
-        raise PassedOver("no votes")
-    h, t = np.where(H > 0, 1.0, -1.0), np.where(y > 0, 1.0, -1.0)
-    v = votes / votes.sum()
-    margins = vote_margins(h, t, votes) if len(set(t)) > 1 else t * (v @ h)
-    loss = np.mean((1 - margins) ** 2) / 4
-    apart = np.array([[np.mean(a != b) for b in h] for a in h])
-    errors = np.array([np.mean(a != t) for a in h])
-    return compare(loss, v @ errors - 0.5 * v @ apart @ v, 1e-12, 1.0)
-
-
-@TREES.add(
-    "margin-bound-boosting",
-    "few small margins after boosting (eq-ada-z)",
-    "the bound holds for the margins that are counted",
+    "boosting-stages",
+    "weights and losses after each tree (eq-kboost-forward, eq-kboost-back)",
+    "residuals as a matrix, leaf mates counted; and fits with fewer trees",
     "1e-9",
     draw=lambda rng: (
-        _draw_labels(rng) | {"theta": float(rng.choice([0, 0.1, 0.3, 0.6]))}
+        _draw_queries(rng)
+        | {
+            "kernel": str(rng.choice(["linear", "rbf"])),
+            "rate": float(rng.choice([0.1, 0.5, 1.0])),
+            "part": float(rng.choice([0.6, 1.0])),
+        }
     ),
-    axes=_LABELS,
+    axes=_QUERIES,
 )
-def _judge_margin_bound(X, y, weight, theta):
-    y = (y > 0).astype(int)
-    _one_hot(y)
-    w, alphas, norms, H = np.full(len(y), 1 / len(y)), [], [], []
-    for _ in range(4):
-        peer = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, w)
-        h = 2.0 * peer.predict(X) - 1
-        step = boost_step(w, h * (2 * y - 1))
-        if not np.isfinite(step.alpha) or step.alpha <= 1e-9:
-            break
-        w = step.weight
-        alphas.append(step.alpha)
-        norms.append(step.normalizer)
-        H.append(h)
-    if not H:
-        raise PassedOver("no useful stump")
-    bound = boosting_margin_bound(alphas, norms, theta)
-    margins = (2 * y - 1) * (np.array(alphas) @ H) / sum(alphas)
-    product = np.prod(norms) * np.exp(theta * sum(alphas))
-    broken = max(0.0, np.mean(margins <= theta - 1e-9) - bound)
-    return [
-        compare(broken, 0.0, 1e-9, 1.0, "the bound"),
-        compare(bound, product, 1e-9, what="its value"),
+def _judge_stages(X, Phi, weight, Q, seed, kernel, rate, part):
+    Phi, n = _unit(Phi), len(X)
+    if np.count_nonzero(weight) < 2 or not (rate > 0 and part > 0):
+        raise PassedOver("too few examples, or no step")
+    how = {"learning_rate": rate, "max_depth": 2, "subsample": part}
+    make = partial(OutputKernelBoosting, kernel, random_state=seed, **how)
+    model = make(n_estimators=3).fit(X, Phi, weight)
+    prior = weight / weight.sum()
+    K = Phi @ Phi.T
+    if kernel == "rbf":
+        K = np.exp(-np.square(Phi[:, None] - Phi[None]).sum(axis=2) / Phi.shape[1])
+    values, vectors = np.linalg.eigh(K)
+    F = vectors * np.sqrt(np.maximum(values, 0.0))  # outputs as vectors, for any kernel
+    A, W, V = np.eye(n) - prior, np.tile(prior, (len(Q), 1)), np.tile(prior, (n, 1))
+    stages, losses, gained, found = [], [], np.zeros(X.shape[1]), []
+    for m, tree in enumerate(model.trees_, 1):
+        seen = np.zeros(n)
+        seen[tree.samples] = tree.weight[tree.samples]
+        tree = tree._replace(weight=seen)
+        if len(tree.samples) and np.abs(A @ F).max() > 1e-6:
+            gained += _decreases(tree, X, A @ F) / seen.sum()
+        W = W + rate * _leaf_weights(tree, X, Q) @ A
+        step = rate * _leaf_weights(tree, X, X) @ A
+        V, A = V + step, A - step
+        stages.append(W)
+        losses.append(np.square(V @ F - F).sum(axis=1).mean())
+        short = make(n_estimators=m).fit(X, Phi, weight).weights(Q)
+        found.append(compare(short, W, 1e-9, 1.0, "fewer trees"))
+    ours = np.reshape(list(model.staged_weights(Q)), (len(stages), *W.shape))
+    theirs = np.reshape(stages, ours.shape)
+    found += [
+        compare(ours, theirs, 1e-9, 1.0, "stages"),
+        compare(model.weights(Q), W, 1e-9, 1.0, "the last stage"),
+        compare(model.staged_loss(X, Phi), losses, 1e-9, 1.0, "losses"),
     ]
-
-
-@TREES.add(
-    "largest-margin",
-    "weights of largest margin (eq-margin-primal, dual)",
-    "a linear program, written anew for scipy",
-    "1e-6",
-    draw=_draw_votes,
-    axes=_VOTES,
-)
-def _judge_largest_margin(H, y, votes):
-    h, t = np.where(H > 0, 1, -1), np.where(y > 0, 1, -1)
-    if len(np.unique(t)) < 2:
-        raise PassedOver("one class")
-    M, (T, n) = h * t, h.shape
-    # maximise rho over v >= 0 with sum 1 and v'M >= rho
-    found = linprog(
-        np.r_[np.zeros(T), -1.0],
-        np.c_[-M.T, np.ones(n)],
-        np.zeros(n),
-        np.r_[np.ones(T), 0.0][None],
-        [1.0],
-        [(0, None)] * T + [(None, None)],
-    )
-    ours = max_margin_weights(h, t)
-    return [
-        compare(ours.margin, -found.fun, 1e-6, 1.0, "margin"),
-        compare(ours.edge, -found.fun, 1e-6, 1.0, "edge"),
-        compare((ours.weights @ M).min(), ours.margin, 1e-9, 1.0, "of the weights"),
-    ]
-
-
-@TREES.add(
-    "margin-bound",
-    "generalisation bound by margins (eq-margin-bound)",
-    "all sizes of the small vote up to 20,000",
-    "the bound is at most 1 % above the best size, and never below",
-    draw=lambda rng: {
-        "theta": float(rng.choice([0.3, 0.5, 1.0])),
-        "n": int(10 ** rng.integers(3, 8)),
-        "H": int(rng.integers(2, 10**6)),
-    },
-)
-def _judge_generalisation(theta, n, H):
-    if n < 1 or H < 2 or not theta > 0.2:
-        raise PassedOver("out of range")
-    s = np.arange(1, 20001)
-    capacity = np.log(s) + 2 * np.log(s + 1) + s * np.log(H) - np.log(0.05)
-    theirs = (2 * np.exp(-s * theta**2 / 8) + np.sqrt(capacity / (2 * n))).min()
-    ours = float(margin_bound(theta, n, H))
-    low = max(0.0, theirs - ours) / theirs
-    return [
-        compare(low, 0.0, 1e-9, 1.0, "below"),
-        compare(max(0.0, ours / theirs - 1.01), 0.0, 1e-9, 1.0, "above"),
-    ]
-
-
-@TREES.add(
-    "pessimistic",
-    "pessimistic errors of C4.5 (eq-vote-pessimistic)",
-    "the binomial limit, by bisection",
-    "1e-6",
-    draw=lambda rng: {
-        "n": int(rng.integers(1, 200)),
-        "hundredths": int(rng.integers(1, 60)),
-    },
-)
-def _judge_pessimistic(n, hundredths):
-    if n < 1 or not 0 < hundredths < 100:
-        raise PassedOver("out of range")
-    gamma = hundredths / 100
-    limit = brentq(lambda p: binom.cdf(0, n, p) - gamma, 1e-12, 1 - 1e-12, xtol=1e-13)
-    return compare(
-        pessimistic_errors(n, 0, gamma), n * limit, 1e-6, max(1.0, n * limit)
-    )
-
-
-@TREES.add(
-    "bagging",
-    "votes of bagging, and of those out of the bag (eq-vote-shares)",
-    "its hypotheses, counted one by one",
-    "1e-12; an even vote is a tie",
-    draw=lambda rng: _draw_labels(rng) | {"seed": int(rng.integers(1000))},
-    axes=_LABELS,
-)
-def _judge_bagging(X, y, weight, seed):
-    _one_hot(y)
-    how = {"n_estimators": 5, "random_state": seed, "oob_score": True}
-    model = Bagging(RandomizedTreeClassifier("gini"), **how).fit(X, y)
-    c, n = len(model.classes_), len(X)
-    votes, unseen = np.zeros((n, c)), np.zeros((n, c))
-    drawn = [np.bincount(rows, minlength=n) for rows in model.estimators_samples_]
-    for tree, counts in zip(model.estimators_, drawn):
-        said = np.asarray(tree.predict(X), dtype=int)
-        for i in range(n):
-            votes[i, said[i]] += 1
-            unseen[i, said[i]] += counts[i] == 0
-    with np.errstate(invalid="ignore"):
-        unseen = unseen / unseen.sum(axis=1, keepdims=True)
-    ours = out_of_bag_shares(model.estimators_, X, np.array(drawn, float), c)
-    found = [
-        compare(model.votes(X), votes / 5, 1e-12, 1.0, "votes"),
-        compare(ours, unseen, 1e-12, 1.0, "out of the bag"),
-    ]
-    first, second = np.sort(votes, axis=1)[:, ::-1][:, :2].T
-    if (first == second).any():
-        raise Tie("an even vote")
-    said = model.classes_[votes.argmax(axis=1)]
-    return [*found, identical(model.predict(X), said, "predictions")]
+    if gained.sum() > 1e-6:
+        ours = model.feature_importances_
+        found.append(compare(ours, _shares(gained), 1e-7, 1.0, "importances"))
+    return found
