@@ -49,6 +49,9 @@ from .fuzz import (
     store_run,
     table_rows,
 )
+from .networks import (
+    NETWORKS,
+)
 from .trees import (
     TREES,
     all_splits,
@@ -68,6 +71,7 @@ __all__ = [
     "ESTIMATORS",
     "HEAD",
     "LARGEST_TOLERANCE",
+    "NETWORKS",
     "Outcome",
     "PAGES",
     "PassedOver",

@@ -946,7 +946,7 @@ def run_checks(
 
 # %% ../../nbs/93_verify.ipynb #11138d6e
 # The modules that define checks.
-PAGES = ("closed_forms", "trees", "certificates", "estimators", "votes")
+PAGES = ("closed_forms", "trees", "certificates", "estimators", "networks", "votes")
 
 
 def find_checks(pattern: str = "*") -> list[Check]:
