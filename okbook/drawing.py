@@ -8,6 +8,7 @@ __all__ = ['strongest_links', 'stress_layout', 'draw_links', 'draw_roc', 'moving
 # %% ../nbs/02_rkhs_7_drawing.ipynb #4590e4cc
 import json
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,40 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 from sklearn.metrics import auc
+from sklearn.utils._param_validation import Interval, validate_params
 
 from ._types import Array, ArrayLike, Inputs
-from .core import center_gram, first_largest, merge_ties, vertical_roc
+from okbook.core import (
+    center_gram,
+    check_array,
+    first_largest,
+    merge_ties,
+    validate_arrays,
+    vertical_roc,
+)
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #1fa7ff6e
+_COUNT = [Interval(Integral, 0, None, closed="left")]
+
+
+def _read_array(values, name, **options):
+    """Numbers or truth values of any shape, as they are."""
+    array = check_array(
+        values,
+        dtype=None,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=name,
+        **options,
+    )
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold numbers: got {array.dtype}.")
+    return array
+
+
+@validate_params({"k": _COUNT}, prefer_skip_nested_validation=True)
 def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
     """Pairs of nodes with the highest scores.
 
@@ -31,7 +61,7 @@ def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
         The pairs to choose from; a pair counts if either of its two entries does, the
         diagonal never.
     k : int
-        Number of pairs.
+        Number of pairs, not negative.
 
     Returns
     -------
@@ -42,7 +72,8 @@ def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
     Raises
     ------
     ValueError
-        If the two are not square matrices of one shape.
+        If the two are not square matrices of one shape, the score of a candidate is
+        NaN, or ``k`` is negative.
 
     Notes
     -----
@@ -56,7 +87,8 @@ def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
     array([[0, 2],
            [1, 2]])
     """
-    scores, candidates = np.asarray(scores), np.asarray(candidates, dtype=bool)
+    scores = _read_array(scores, "scores", ensure_all_finite=False)
+    candidates = _read_array(candidates, "candidates").astype(bool)
     if (
         scores.ndim != 2
         or scores.shape[0] != scores.shape[1]
@@ -68,10 +100,12 @@ def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
         )
     pairs = np.argwhere(np.triu(candidates | candidates.T, 1))
     return pairs[
-        np.argsort(-merge_ties(scores[tuple(pairs.T)]), kind="stable")[: max(int(k), 0)]
+        np.argsort(-merge_ties(scores[tuple(pairs.T)]), kind="stable")[: int(k)]
     ]
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #3ee8a5d3
+@validate_params({"n_steps": _COUNT}, prefer_skip_nested_validation=True)
+@validate_arrays(D="n n")
 def stress_layout(D: Array, n_steps: int = 150) -> Array:
     """Place points in the plane at about the given distances.
 
@@ -87,6 +121,12 @@ def stress_layout(D: Array, n_steps: int = 150) -> Array:
     ndarray of shape (n, 2)
         The points.
 
+    Raises
+    ------
+    ValueError
+        If the distances are not a square matrix of finite numbers that are not
+        negative.
+
     Notes
     -----
     It lowers ``eq-drawing-stress`` by the steps ``eq-drawing-majorise``, from the best
@@ -101,6 +141,8 @@ def stress_layout(D: Array, n_steps: int = 150) -> Array:
     >>> float(np.linalg.norm(Y[0] - Y[1]).round(6))
     3.0
     """
+    if D.min() < 0:
+        raise ValueError(f"D must hold distances: the least is {D.min():.3g}.")
     n = len(D)
     values, vectors = np.linalg.eigh(center_gram(-0.5 * D**2))
     vectors *= np.sign(
@@ -212,14 +254,40 @@ _BOX = {
 _SIZE = 9.5  # of the names, in points
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #8e6abfce
+def _check_nodes(nodes, name, n):
+    "Numbers of nodes as an array."
+    nodes = _read_array(nodes, name)
+    whole = nodes.astype(int)
+    if (whole != nodes).any() or (
+        nodes.size and not 0 <= whole.min() <= whole.max() < n
+    ):
+        raise ValueError(
+            f"{name} must hold numbers of nodes, integers from 0 to {n - 1}: got "
+            f"{nodes.min():g} to {nodes.max():g}."
+        )
+    return whole
+
+
+def _check_network(adjacency):
+    "The adjacency as a dense square matrix."
+    dense = adjacency.toarray() if sp.issparse(adjacency) else adjacency
+    A = _read_array(dense, "adjacency")
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"adjacency must be a square matrix: got shape {A.shape}.")
+    return A
+
+
 def _check_links(A, links, names, right):
     "Links as an array, and names as strings."
-    links = np.asarray(links, dtype=int)
+    links = _check_nodes(links, "links", len(A))
     if links.ndim != 2 or links.shape[1] != 2 or not len(links):
         raise ValueError(
             f"links must be pairs of nodes, of shape (k, 2), at least one: got "
             f"{links.shape}."
         )
+    for name, values in (("names", names), ("right", right)):
+        if values is not None and not hasattr(values, "__len__"):
+            raise TypeError(f"{name} must be a sequence: got {values!r:.40}.")
     if names is not None and len(names) != len(A):
         raise ValueError(
             f"There must be a name for each of the {len(A)} nodes: got {len(names)}."
@@ -302,6 +370,9 @@ def _draw_names(ax, names, ends, new, place):
         )
 
 
+@validate_params(
+    {"n_around": _COUNT, "key": [dict, None]}, prefer_skip_nested_validation=True
+)
 def draw_links(
     adjacency: Inputs,
     links: ArrayLike,
@@ -347,7 +418,8 @@ def draw_links(
     Raises
     ------
     ValueError
-        If there is no link, or the lengths differ.
+        If there is no link, the lengths differ, a node is not one of the network, or
+        the network is not a square matrix of finite numbers.
 
     Notes
     -----
@@ -365,8 +437,14 @@ def draw_links(
     """
     from okbook._extras import pyplot as plt
 
-    A = adjacency.toarray() if sp.issparse(adjacency) else np.asarray(adjacency)
+    A = _check_network(adjacency)
     links, names = _check_links(A, links, names, right)
+    if new is not None:
+        new = set(_check_nodes(list(new), "new", len(A)).tolist())
+    if unknown := set(key or {}) - set(_WORDS):
+        raise ValueError(
+            f"key must have keys among {', '.join(_WORDS)}: got {unknown.pop()!r}."
+        )
     kinds = (
         np.full(len(links), "link")
         if right is None
@@ -390,6 +468,7 @@ def draw_links(
     return ax
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #1e82d5c8
+@validate_params({"label": [str]}, prefer_skip_nested_validation=True)
 def draw_roc(
     curves: Sequence[tuple[Any, Any]], label: str, ax: Any = None, **line: Any
 ) -> Any:
@@ -522,8 +601,8 @@ class _MovingFigure:
         }
 
 
-def _check_states(name, states, steps):
-    "A name that can be an identifier, and a state for each step."
+def _check_states(name, states, steps, start):
+    "A name that can be an identifier, a state for each step, and a first step."
     if not name.replace("-", "").isalnum():
         raise ValueError(
             f"name must be made of letters, digits and hyphens: got {name!r}."
@@ -533,6 +612,10 @@ def _check_states(name, states, steps):
         raise ValueError(
             f"Each series must have a state for each of the {len(steps)} steps: got "
             f"{wrong or 'no series'}."
+        )
+    if start >= len(steps):
+        raise ValueError(
+            f"start must be one of the steps, 0 to {len(steps) - 1}: got {start}."
         )
 
 
@@ -547,6 +630,18 @@ def _choices(name, states):
     )
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #89882f95
+@validate_params(
+    {
+        **dict.fromkeys(("name", "drawing", "draw", "label", "knob", "style"), [str]),
+        "size": [tuple, list],
+        "states": [dict],
+        "steps": [tuple, list],
+        "legend": [dict, None],
+        "start": _COUNT,
+        "drag": [tuple, list, None],
+    },
+    prefer_skip_nested_validation=True,
+)
 def moving_figure(
     name: str,
     drawing: str,
@@ -602,7 +697,8 @@ def moving_figure(
     Raises
     ------
     ValueError
-        If a series has not one state for each step, or the name has other signs.
+        If a series has not one state for each step, the slider begins at none of
+        them, or the name has other signs.
 
     Notes
     -----
@@ -619,7 +715,7 @@ def moving_figure(
     ...     "disc", circle, (99, 99), states, ["1", "40"], draw, "A disc.", "radius"
     ... )
     """
-    _check_states(name, states, steps)
+    _check_states(name, states, steps, start)
     film = json.dumps(
         {"states": states, "steps": steps}, separators=(",", ":")
     ).replace("</", "<\\/")

@@ -10,7 +10,13 @@ import pytest
 import scipy.sparse as sp
 from toy_network import network
 
-from okbook.drawing import draw_links, draw_roc, strongest_links
+from okbook.drawing import (
+    draw_links,
+    draw_roc,
+    moving_figure,
+    stress_layout,
+    strongest_links,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +69,20 @@ def test_parts_and_words():
     assert draw_links(A, [[4, 5]], ax=axes[1]) is axes[1] and not axes[0].texts
 
 
+def film(**changes):
+    usual = dict(
+        name="film",
+        drawing="<circle/>",
+        size=(99, 99),
+        states={"one": [1, 2]},
+        steps=["a", "b"],
+        draw="return step;",
+        label="A disc.",
+        knob="radius",
+    )
+    return moving_figure(**{**usual, **changes})
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -73,6 +93,43 @@ def test_parts_and_words():
         ),
         (lambda A: draw_links(A, [[0, 1]], right=[True, False]), "each of the 1 links"),
         (lambda A: strongest_links(A, A[:2], 1), "square matrices of one shape"),
+        (lambda A: strongest_links(A, A == 0, -1), "'k' parameter of strongest_links"),
+        (lambda A: strongest_links(A, A == 0, 1.5), "'k' parameter of strongest_links"),
+        (lambda A: strongest_links(A * np.nan, A == 0, 1), "NaN"),
+        (
+            lambda A: strongest_links(np.full((3, 3), "a"), A == 0, 1),
+            "scores must hold",
+        ),
+        (
+            lambda A: strongest_links(A, np.ma.array(A, mask=A == 0), 1),
+            "masked entries",
+        ),
+        (lambda A: stress_layout(A, -1), "'n_steps' parameter of stress_layout"),
+        (lambda A: stress_layout(A - 1), "D must hold distances: the least is -1"),
+        (lambda A: stress_layout(A[:2]), r"D must have the shape \(n, n\)"),
+        (lambda A: stress_layout(A * np.nan), "NaN"),
+        (
+            lambda A: draw_links(5, [[0, 1]]),
+            r"adjacency must be a square .* shape \(\)",
+        ),
+        (
+            lambda A: draw_links(A[:2], [[0, 1]]),
+            r"adjacency must be a square .*\(2, 3\)",
+        ),
+        (lambda A: draw_links(A * np.nan, [[0, 1]]), "adjacency contains NaN"),
+        (lambda A: draw_links(A, [[0, 3]]), "links must .* from 0 to 2: got 0 to 3"),
+        (lambda A: draw_links(A, [[0, -1]]), "links must .* from 0 to 2: got -1 to 0"),
+        (lambda A: draw_links(A, [[0, 0.5]]), "links must .* integers"),
+        (lambda A: draw_links(A, [["a", "b"]]), "links must hold numbers"),
+        (lambda A: draw_links(A, [[0, 1]], new=[7]), "new must .* from 0 to 2: got 7"),
+        (lambda A: draw_links(A, [[0, 1]], n_around=-1), "'n_around' parameter"),
+        (lambda A: draw_links(A, [[0, 1]], key={"odd": "x"}), "key must .*: got 'odd'"),
+        (lambda A: draw_roc([], "a"), "curves must hold one pair"),
+        (lambda A: draw_roc([([0, 1], [0, 1])], 5), "'label' parameter of draw_roc"),
+        (lambda A: film(steps=5), "'steps' parameter of moving_figure"),
+        (lambda A: film(start=2), "start must be one of the steps, 0 to 1: got 2"),
+        (lambda A: film(states={"one": [1]}), "a state for each of the 2 steps"),
+        (lambda A: film(name="a b"), "name must be made of letters"),
     ],
 )
 def test_messages(call, message):
