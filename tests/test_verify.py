@@ -71,6 +71,77 @@ def spoiled(target):
     return wrong
 
 
+def last_among_equals(target):
+    "A decoder for which the last of equally near candidates is the nearest."
+
+    def wrong(W, K, diag, support=False):
+        given = (W[:, ::-1], K[::-1, ::-1]) if support else (W, K[:, ::-1])
+        return len(diag) - 1 - target(*given, diag[::-1], support)
+
+    return wrong
+
+
+def exact_ties_only(target):
+    "A decoder that takes distances for equal only if they are so to the last bit."
+
+    def wrong(W, K, diag, support=False):
+        distances = diag - 2.0 * (W @ K)
+        return target(W, K, diag, True) if support else distances.argmin(axis=1)
+
+    return wrong
+
+
+def of_many(target):
+    "Losses that are wrong where there are more than twenty examples."
+
+    def wrong(K, *args):
+        losses = target(K, *args)
+        return spoil(losses) if len(K) > 20 else losses
+
+    return wrong
+
+
+def lopsided(target):
+    "A Laplacian that is normalised from the left only."
+
+    def wrong(A, normalized=False):
+        if not normalized:
+            return target(A)
+        degree = A.sum(axis=1)
+        return target(A) / np.where(degree > 0, degree, 1.0)[:, None]
+
+    return wrong
+
+
+def without_repetitions(target):
+    "Features that occur, but are not counted."
+
+    def wrong(self, y):
+        return dict.fromkeys(target(self, y), 1.0)
+
+    return wrong
+
+
+def dearest(target):
+    "The choice of the ridge of the largest loss."
+
+    def wrong(self, K):
+        target(self, K)
+        self.lam_ = float(self.lam_grid_[self.loo_losses_.argmax()])
+        return self.lam_
+
+    return wrong
+
+
+def negated(target):
+    "The negative of all answers."
+
+    def wrong(*args):
+        return -target(*args)
+
+    return wrong
+
+
 def one_feature(*args, **kwargs):
     "A tree that looks at one feature of each node, drawn at random."
     return OutputKernelTree(*args, **kwargs | {"max_features": 1, "random_state": 1})
@@ -153,31 +224,81 @@ MUTANTS = [
     ("kernel-tanimoto", "closed_forms.TanimotoKernel.gram", spoiled),
     ("kernel-polynomial", "closed_forms.PolynomialKernel.diag", spoiled),
     ("kernel-diffusion", "closed_forms.graph_laplacian", spoiled),
+    ("kernel-diffusion", "closed_forms.graph_laplacian", lopsided),
     ("gram-algebra", "closed_forms.normalize_gram", spoiled),
     ("alignment", "closed_forms.alignment", spoiled),
     ("pivoted-cholesky", "closed_forms.pivoted_cholesky", spoiled),
     ("loss", "closed_forms.feature_space_losses", spoiled),
     ("loss-outputs", "closed_forms.output_kernel_loss", spoiled),
     ("predicted-gram", "closed_forms.predicted_gram", spoiled),
+    ("predicted-gram", "closed_forms.predicted_gram", lambda f: lambda *a: f(*a).T),
     ("decoding", "closed_forms.decode_weights", spoiled),
+    ("decoding", "closed_forms.decode_weights", last_among_equals),
+    ("decoding", "closed_forms.decode_weights", exact_ties_only),
     ("decoding-support", "closed_forms.decode_weights", spoiled),
+    ("decoding-support", "closed_forms.decode_weights", last_among_equals),
+    ("objects-strings", "closed_forms.SpectrumKernel.list_features", None),
+    ("objects-strings", "closed_forms.SubsequenceKernel.gram", spoiled),
+    ("objects-rankings", "closed_forms.KendallKernel.gram", spoiled),
+    ("objects-rankings", "closed_forms.MallowsKernel.gram", spoiled),
+    ("objects-counts", "closed_forms.IntersectionKernel.gram", spoiled),
+    ("objects-counts", "closed_forms.JaccardKernel.gram", spoiled),
+    ("objects-counts", "closed_forms.ChiSquaredKernel.gram", spoiled),
+    ("objects-graphs", "closed_forms.WeisfeilerLehmanKernel.list_features", None),
+    ("similarity", "closed_forms.make_psd", spoiled),
+    ("similarity", "closed_forms.SimilarityKernel.gram", spoiled),
+    ("predictor", "closed_forms._Given.losses", spoiled),
+    ("predictor", "closed_forms._Given.score", spoiled),
+    ("predictor", "closed_forms._Given.rank", None),
+    ("predictor", "closed_forms.feature_space_r2", lambda f: lambda a, b, w: f(a, b)),
+    ("accuracies", "closed_forms.decoding_accuracy", spoiled),
+    ("accuracies", "closed_forms.top_k_decoding_accuracy", spoiled),
+    ("accuracies", "closed_forms._Given.score", spoiled),
     ("ridge-weights", "closed_forms.ridge_weights", spoiled),
     ("ridge-loo", "closed_forms.leave_one_out_losses", spoiled),
+    ("ridge-loo", "closed_forms.leave_one_out_losses", of_many),
     ("ridge-operator", "closed_forms.RKHSFunction.__call__", spoiled),
     ("ridge-minimum", "closed_forms.ridge_weights", spoiled),
     ("reproducing", "closed_forms.RKHSFunction.inner", spoiled),
+    ("reproducing", "closed_forms.RKHSFunction.__add__", None),
+    ("reproducing", "closed_forms.RKHSFunction.__mul__", None),
+    ("reproducing", "closed_forms.times_identity", lambda f: lambda k, n: f("rbf", n)),
     ("kde", "closed_forms.KernelDependencyEstimation.weights", spoiled),
-    ("semi-supervised", "closed_forms.SmoothedSpectrum.weights", spoiled),
-    ("semi-supervised-none", "closed_forms.OutputKernelRidge.weights", spoiled),
-    ("semi-supervised-holdout", "closed_forms.SmoothedSpectrum.weights", spoiled),
-    ("multi-task", "closed_forms.decomposable_dual", spoiled),
-    ("covariance-ridge", "closed_forms.covariance_dual", spoiled),
     ("areas", "closed_forms.curve_areas", spoiled),
     ("threshold", "closed_forms.choose_threshold", spoiled),
     ("mcc", "closed_forms.mean_mcc", spoiled),
     ("dirac", "closed_forms.DiracKernel.gram", spoiled),
-    ("canonical", "closed_forms.canonical_directions", None),
-    ("short-links", "closed_forms.short_link_directions", None),
+    ("vertical-mean", "closed_forms.vertical_roc", None),
+    ("semi-supervised", "networks.SmoothedSpectrum.weights", spoiled),
+    ("semi-supervised", "networks.SmoothedSpectrum.dual", spoiled),
+    ("semi-supervised-none", "networks.OutputKernelRidge.weights", spoiled),
+    ("semi-supervised-holdout", "networks.SmoothedSpectrum.weights", spoiled),
+    ("multi-task", "networks.decomposable_dual", spoiled),
+    ("covariance-ridge", "networks.covariance_dual", spoiled),
+    ("ridge-choice", "networks.OutputKernelRidgeCV._choose_ridge", dearest),
+    ("covariance-choice", "networks.covariance_cv_losses", negated),
+    ("covariance-choice", "networks.CovarianceRidgeCV._choose_penalties", None),
+    ("semi-choice", "networks.smoothed_cv_losses", negated),
+    ("semi-choice", "networks.search_penalties", spoiled),
+    ("smoothers", "networks.graph_smoothers", None),
+    ("smoothers", "networks.diffusion_factor", spoiled),
+    ("folds", "networks.NodeFold.scores", spoiled),
+    ("folds", "networks.NodeFold.pairs", lambda f: lambda fold, S: f(fold, S)[::-1]),
+    ("folds", "networks.PairFold.scores", spoiled),
+    ("grid-areas", "networks.grid_areas", None),
+    ("network-inputs", "networks.WeightedRBFKernel.gram", spoiled),
+    ("network-inputs", "networks.knn_graph", None),
+    ("network-inputs", "networks.round_scores", lambda f: lambda scores: scores),
+    ("canonical", "networks.canonical_directions", None),
+    ("canonical", "networks.canonical_directions", spoiled),
+    ("short-links", "networks.short_link_directions", None),
+    ("short-links", "networks.short_link_directions", spoiled),
+    ("completion", "networks.em_projection", spoiled),
+    ("completion", "networks.completed_form", spoiled),
+    ("augmented-decoding", "networks.loss_augmented_decode", None),
+    ("cutting-planes", "networks.restricted_dual", None),
+    ("cutting-planes", "networks.cutting_plane", spoiled),
+    ("structured-svm", "networks.structured_svm", spoiled),
     ("split-score", "trees.split_score", spoiled),
     ("tree-best-splits", "trees.OutputKernelTree", lambda _: one_feature),
     ("tree-linear", "trees.OutputKernelTree", lambda _: one_feature),
@@ -277,7 +398,63 @@ def gap_twice(target):
     return wrong
 
 
+def first_rounds(target):
+    "The counts of all rounds but the last."
+
+    def wrong(self, y):
+        counts = target(self, y)
+        return {key: n for key, n in counts.items() if key[0] < max(1, self.n_iter)}
+
+    return wrong
+
+
+def from_the_left(target):
+    "The mean of curves just before each rate, where a vertical one is low."
+
+    def wrong(curves, grid):
+        return grid, *target(curves, np.maximum(np.nextafter(grid, -1.0), 0.0))[1:]
+
+    return wrong
+
+
+def dearest_pair(target):
+    "The choice of ridge and shrinkage of the largest loss."
+
+    def wrong(self, K):
+        target(self, K)
+        i, j = np.unravel_index(self.cv_losses_.argmax(), self.cv_losses_.shape)
+        lams = sorted(self.lam_grid, reverse=True)
+        chosen = {"lam": lams[i], "shrinkage": self.shrinkage_grid[j]}
+        self.best_params_ = chosen
+        return tuple(chosen.values())
+
+    return wrong
+
+
+def twice_as_long(target):
+    "Smoothers for twice the time."
+
+    def wrong(graph, smoother, betas):
+        return target(graph, smoother, [2.0 * beta for beta in betas])
+
+    return wrong
+
+
 OTHERS = {
+    "closed_forms.SpectrumKernel.list_features": without_repetitions,
+    "closed_forms.WeisfeilerLehmanKernel.list_features": first_rounds,
+    "closed_forms._Given.rank": second_spoilt,
+    "closed_forms.RKHSFunction.__add__": lambda target: lambda a, b: target(a, a),
+    "closed_forms.RKHSFunction.__mul__": lambda target: lambda a, b: target(a, 1.0),
+    "vertical-mean": from_the_left,
+    "networks.knn_graph": lambda target: lambda X, k: target(X, max(1, k - 1)),
+    "networks.CovarianceRidgeCV._choose_penalties": dearest_pair,
+    "networks.graph_smoothers": twice_as_long,
+    "grid-areas": second_spoilt,
+    "augmented-decoding": lambda target: lambda F, K, truth: target(-F, K, truth),
+    "networks.restricted_dual": lambda target: (
+        lambda H, b, C: np.full(len(b), C / len(b))
+    ),
     "canonical": second_spoilt,
     "short-links": second_spoilt,
     "tree-randomized": shallow,
@@ -299,26 +476,29 @@ OTHERS = {
 }
 
 
-def plant(monkeypatch, name):
-    "Plant the bug of a check; its path is that of the module where the check stands."
-    path, how = next((path, how) for check, path, how in MUTANTS if check == name)
+def plant(monkeypatch, name, path=None, how=None):
+    """Plant the bug of a check, by default the first one; its path is that of the
+    module where the check stands."""
+    if path is None:
+        path, how = next((path, how) for check, path, how in MUTANTS if check == name)
+    how = how or OTHERS.get(path) or OTHERS[name]
     if name == "bagging":
         path, how = "trees.Bagging.votes", spoiled
     owner = verify
     *steps, last = path.split(".")
     for step in steps:
         owner = getattr(owner, step)
-    monkeypatch.setattr(owner, last, (how or OTHERS[name])(getattr(owner, last)))
+    monkeypatch.setattr(owner, last, how(getattr(owner, last)))
 
 
 def test_every_check_has_a_mutant():
     assert {name for name, *_ in MUTANTS} == CHECKS.keys()
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in MUTANTS])
-def test_a_planted_bug_is_found(monkeypatch, name):
+@pytest.mark.parametrize("name, path, how", MUTANTS)
+def test_a_planted_bug_is_found(monkeypatch, name, path, how):
     "Within sixty cases, and without it the same cases agree."
-    plant(monkeypatch, name)
+    plant(monkeypatch, name, path, how)
     found = (attempt(CHECKS[name], 0, case, shrinking=False) for case in range(60))
     assert any(counterexample for _, counterexample in found), name
 

@@ -48,6 +48,9 @@ from .fuzz import (
     store_run,
     table_rows,
 )
+from .networks import (
+    NETWORKS,
+)
 from .trees import (
     TREES,
     all_splits,
@@ -64,6 +67,7 @@ __all__ = [
     "ESTIMATORS",
     "HEAD",
     "LARGEST_TOLERANCE",
+    "NETWORKS",
     "Outcome",
     "PAGES",
     "PassedOver",

@@ -6,29 +6,49 @@
 __all__ = ['CLOSED_FORMS', 'solve_exactly', 'as_fractions']
 
 # %% ../../nbs/93_verify_1_closed_forms.ipynb #17320582
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
-from sklearn.metrics import average_precision_score, matthews_corrcoef, roc_auc_score
+from sklearn.base import BaseEstimator
+from sklearn.metrics import (
+    average_precision_score,
+    matthews_corrcoef,
+    roc_auc_score,
+    roc_curve,
+)
 
 from .._types import Array, ArrayLike
 from okbook.core import (
+    ChiSquaredKernel,
     DiffusionKernel,
     DiracKernel,
+    IntersectionKernel,
+    JaccardKernel,
+    KendallKernel,
+    MallowsKernel,
+    OutputKernelMixin,
     PolynomialKernel,
     RBFKernel,
+    SimilarityKernel,
+    SpectrumKernel,
+    SubsequenceKernel,
     TanimotoKernel,
+    WeisfeilerLehmanKernel,
     alignment,
     alignment_matrix,
     center_gram,
     centered_alignment,
     decode_weights,
+    decoding_accuracy,
     feature_space_losses,
+    feature_space_r2,
     feature_space_variance,
     graph_laplacian,
     is_psd,
+    make_psd,
     mean_mcc,
     normalize_gram,
     output_kernel_loss,
@@ -37,28 +57,22 @@ from okbook.core import (
     predicted_gram,
     roc_auc,
     squared_distances,
+    top_k_decoding_accuracy,
+    vertical_roc,
 )
 from okbook.rkhs import (
     KernelDependencyEstimation,
     OutputKernelRidge,
     RKHSFunction,
-    SemiSupervisedOutputKernelRidge,
-    SmoothedSpectrum,
-    canonical_directions,
-    centred_eigh,
     choose_threshold,
-    covariance_dual,
     curve_areas,
-    decomposable_dual,
-    decomposable_loo,
-    graph_smoothers,
     kernel_factor,
     leave_one_out_losses,
     operator_ridge,
     ridge_factor,
     ridge_path,
     ridge_weights,
-    short_link_directions,
+    times_identity,
 )
 from okbook.verify.fuzz import (
     EPS,
@@ -66,6 +80,7 @@ from okbook.verify.fuzz import (
     PassedOver,
     Tie,
     compare,
+    draw_classes,
     draw_matrix,
     draw_size,
     draw_weights,
@@ -266,8 +281,8 @@ def _draw_graph(rng):
 
 @CLOSED_FORMS.add(
     "kernel-diffusion",
-    "diffusion kernel exp(-beta L), and the Laplacian",
-    "scipy.linalg.expm, and edge by edge",
+    "diffusion kernel exp(-beta L), the Laplacian, and the normalised one",
+    "scipy.linalg.expm; edge by edge; products with the roots of the degrees",
     "128 n eps (1 + beta |L|)",
     draw=_draw_graph,
     axes={"edges": "nn"},
@@ -281,8 +296,13 @@ def _judge_diffusion(edges, beta):
         L += A[i, j] * np.outer(d, d)
     tolerance = 128 * len(A) * EPS * (1 + beta * np.abs(L).max())
     ours = DiffusionKernel(beta=beta, adjacency=A).fit().gram(np.arange(len(A)))
+    degree = L.diagonal()
+    root = np.zeros_like(degree)
+    root = np.diag(np.divide(1.0, np.sqrt(degree), root, where=degree > 0))
+    scaled = graph_laplacian(A, normalized=True)
     return [
         compare(graph_laplacian(A), L, 16 * len(A) * EPS, what="Laplacian"),
+        compare(scaled, root @ L @ root, 64 * len(A) * EPS, 1.0, "normalised"),
         compare(ours, sla.expm(-beta * L), tolerance, 1.0, "kernel"),
     ]
 
@@ -369,6 +389,250 @@ def _judge_cholesky(Phi):
         identical(is_psd(K), True, "positive semi-definite"),
     ]
 
+# %% ../../nbs/93_verify_1_closed_forms.ipynb #c10f0002
+def _letters(row):
+    "The string that a row of small numbers stands for; a zero is no letter."
+    return "".join("abc"[c - 1] for c in row if c)
+
+
+def _draw_strings(rng):
+    "Strings of up to six letters, some of them empty."
+    codes = rng.integers(0, 4, size=(draw_size(rng, 1, 5), 6))
+    codes[:, draw_size(rng, 1, 6) :] = 0
+    return {
+        "codes": codes,
+        "length": int(rng.integers(1, 4)),
+        "decay": float(rng.choice([0.3, 0.5, 1.0])),
+        "normalize": bool(rng.random() < 0.5),
+    }
+
+
+def _from_features(features, normalize):
+    "The kernel of explicit feature vectors, or their cosines, 0 for a vector of zeros."
+    F = np.array(features, dtype=float)
+    K, norms = F @ F.T, np.sqrt(np.square(F).sum(axis=1))
+    if not normalize:
+        return K
+    sizes = np.outer(norms, norms)
+    return np.divide(K, sizes, out=np.zeros_like(K), where=sizes > 0)
+
+
+def _whole_and_parts(kernel, Y, theirs, tolerance, what):
+    "A Gram matrix, its lower left corner as a cross Gram matrix, and its diagonal."
+    half, scale = len(Y) // 2, np.abs(theirs).max(initial=0.0) or 1.0
+    kernel = kernel.fit(Y)
+    cross = kernel.gram(Y[half:], Y[: half + 1])
+    return [
+        compare(kernel.gram(Y), theirs, tolerance, scale, what),
+        compare(cross, theirs[half:, : half + 1], tolerance, scale, f"{what}, cross"),
+        compare(kernel.diag(Y), theirs.diagonal(), tolerance, scale, f"{what}, diag"),
+    ]
+
+
+@CLOSED_FORMS.add(
+    "objects-strings",
+    "spectrum and subsequence kernels (eq-objects-spectrum, eq-objects-subsequence)",
+    "all words over the alphabet, counted letter by letter; all choices of places",
+    "1e-13: sums of a few hundred terms",
+    draw=_draw_strings,
+    axes={"codes": "nl"},
+)
+def _judge_strings(codes, length, decay, normalize):
+    if length < 1 or not 0 < decay <= 1:
+        raise PassedOver("no kernel")
+    strings = [_letters(row) for row in codes]
+    exact = ["".join(word) for word in itertools.product("abc", repeat=length)]
+    shorter = range(1, length + 1)
+    blended = ["".join(w) for k in shorter for w in itertools.product("abc", repeat=k)]
+
+    def occurrences(s, word):
+        return sum(s[i : i + len(word)] == word for i in range(len(s)))
+
+    def stretches(s, word):
+        return sum(
+            decay ** (places[-1] - places[0] + 1)
+            for places in itertools.combinations(range(len(s)), length)
+            if all(s[i] == letter for i, letter in zip(places, word))
+        )
+
+    found = []
+    for words, blend in ((exact, False), (blended, True)):
+        theirs = [[occurrences(s, word) for word in words] for s in strings]
+        theirs = _from_features(theirs, normalize)
+        ours = SpectrumKernel(length, blended=blend, normalize=normalize)
+        found += _whole_and_parts(ours, strings, theirs, 1e-13, "spectrum")
+    theirs = [[stretches(s, word) for word in exact] for s in strings]
+    theirs = _from_features(theirs, normalize)
+    ours = SubsequenceKernel(length, decay, normalize)
+    return found + _whole_and_parts(ours, strings, theirs, 1e-13, "subsequence")
+
+
+@CLOSED_FORMS.add(
+    "objects-rankings",
+    "Kendall and Mallows kernels (eq-objects-kendall)",
+    "pairs of items, one by one: ordered alike, differently, or tied in one ranking",
+    "1e-12: the exponent is a sum over all pairs",
+    draw=lambda rng: {
+        "R": rng.integers(0, draw_size(rng, 2, 5), (draw_size(rng, 1, 6), 4)),
+        "lam": float(rng.choice([0.0, 0.1, 1.0])),
+    },
+    axes={"R": "nm"},
+)
+def _judge_rankings(R, lam):
+    n, m = R.shape
+    if m < 2:
+        raise PassedOver("one item")
+    alike, differing = np.zeros((n, n)), np.zeros((n, n))
+    for a, b in itertools.product(range(n), repeat=2):
+        for i, j in itertools.combinations(range(m), 2):
+            first, second = R[a, i] - R[a, j], R[b, i] - R[b, j]
+            alike[a, b] += np.sign(first * second)
+            one_tied = (first == 0) != (second == 0)
+            differing[a, b] += 1.0 if first * second < 0 else 0.25 * one_tied
+    n_pairs = m * (m - 1) / 2
+    rate = lam if lam > 0 else 4.0 / (m * (m - 1))
+    mallows = MallowsKernel(lam if lam > 0 else None)
+    return [
+        *_whole_and_parts(KendallKernel(), R, alike / n_pairs, 1e-13, "Kendall"),
+        *_whole_and_parts(mallows, R, np.exp(-rate * differing), 1e-12, "Mallows"),
+    ]
+
+
+@CLOSED_FORMS.add(
+    "objects-counts",
+    "intersection, Jaccard and chi-squared kernels (eq-objects-intersection)",
+    "elements one by one: of sets, of dictionaries of counts, of histograms",
+    "1e-13: sums of a few terms",
+    draw=lambda rng: {
+        "H": rng.integers(0, draw_size(rng, 2, 4), (draw_size(rng, 1, 6), 4))
+        * float(rng.choice([1.0, 0.1, 1e6])),
+        "gamma": float(rng.choice([0.1, 1.0])),
+    },
+    axes={"H": "nd"},
+)
+def _judge_counts(H, gamma):
+    if not gamma > 0:
+        raise PassedOver("no rate")
+    n = len(H)
+    common, ratio, chi = (np.zeros((n, n)) for _ in range(3))
+    for i, j in itertools.product(range(n), repeat=2):
+        pairs = list(zip(H[i], H[j]))
+        common[i, j] = sum(min(a, b) for a, b in pairs)
+        union = sum(max(a, b) for a, b in pairs)
+        ratio[i, j] = common[i, j] / union if union > 0 else 1.0
+        chi[i, j] = sum((a - b) ** 2 / (a + b) for a, b in pairs if a + b > 0)
+    sizes = np.sqrt(np.outer(common.diagonal(), common.diagonal()))
+    cosine = np.divide(common, sizes, out=np.zeros_like(common), where=sizes > 0)
+    forms = [[{k: v for k, v in enumerate(row) if v} for row in H.tolist()], [*H]]
+    if np.isin(H, [0, 1]).all():
+        forms.append([set(counts) for counts in forms[0]])
+    size, found = max(1.0, gamma * np.abs(H).max(initial=0.0)), []
+    for Y in forms:
+        for kernel, theirs in (
+            (IntersectionKernel(), common),
+            (IntersectionKernel(normalize=True), cosine),
+            (JaccardKernel(), ratio),
+        ):
+            name = type(kernel).__name__
+            found += _whole_and_parts(kernel, Y, theirs, 1e-13, name)
+    ours, theirs = ChiSquaredKernel(gamma), np.exp(-gamma * chi)
+    return found + _whole_and_parts(ours, H, theirs, 64 * size * EPS, "chi-squared")
+
+
+@CLOSED_FORMS.add(
+    "objects-graphs",
+    "Weisfeiler-Lehman kernel (eq-objects-refine, eq-objects-wl)",
+    "pairs of nodes whose nested neighbourhoods are equal, written out in full",
+    "1e-13: whole numbers, and their cosines",
+    draw=lambda rng: {
+        "edges": np.triu(
+            rng.random((draw_size(rng, 1, 4), n := draw_size(rng, 1, 5), n)) < 0.5, 1
+        ),
+        "labels": rng.integers(0, 3, n),
+        "n_iter": int(rng.integers(0, 4)),
+        "labelled": bool(rng.random() < 0.5),
+        "normalize": bool(rng.random() < 0.5),
+    },
+    axes={"edges": "gnn", "labels": "n"},
+)
+def _judge_graphs(edges, labels, n_iter, labelled, normalize):
+    graphs, patterns = [], []
+    for upper in edges:
+        A = (upper | upper.T).astype(float)
+        graphs.append((A, labels.tolist()) if labelled else A)
+        now = labels.tolist() if labelled else A.sum(axis=1).tolist()
+        rounds = [now]
+        for _ in range(n_iter):
+            near = [sorted(map(repr, np.array(now, object)[row > 0])) for row in A]
+            now = [repr((own, around)) for own, around in zip(now, near)]
+            rounds.append(now)
+        patterns.append(rounds)
+    K = np.array(
+        [
+            [sum(a == b for s, t in zip(P, Q) for a in s for b in t) for Q in patterns]
+            for P in patterns
+        ],
+        dtype=float,
+    )
+    sizes = np.sqrt(np.outer(K.diagonal(), K.diagonal()))
+    theirs = np.divide(K, sizes, out=np.zeros_like(K), where=sizes > 0)
+    ours = WeisfeilerLehmanKernel(n_iter, normalize)
+    theirs = theirs if normalize else K
+    return _whole_and_parts(ours, graphs, theirs, 1e-13, "Weisfeiler-Lehman")
+
+
+@CLOSED_FORMS.add(
+    "similarity",
+    "clipped, flipped and shifted similarities (eq-core-spectrum, eq-core-new-rows)",
+    "absolute values of matrices by a singular value decomposition",
+    "1024 n eps of the largest singular value",
+    draw=lambda rng: {
+        "Y": draw_matrix(rng, draw_size(rng, 1, 6), d := draw_size(rng, 1, 4), False),
+        "signs": rng.choice([-1.0, 1.0], size=d),
+        "C": rng.normal(size=(2, 6)),
+        "method": str(rng.choice(["clip", "flip", "shift"])),
+    },
+    axes={"Y": "nd", "signs": "d"},
+)
+def _judge_similarity(Y, signs, C, method):
+    "New objects are sums of known ones, so that their rows are sums of known rows."
+    C = C[:, : len(Y)]
+    Q = C @ Y
+
+    def similarity(A, B):
+        return (A * signs) @ B.T
+
+    S = similarity(Y, Y)
+    _, s, V = np.linalg.svd(S)
+    size = V.T @ (s[:, None] * V)
+    shift = max(0.0, -np.linalg.eigvalsh(S)[0])
+    K = {"flip": size, "clip": (size + S) / 2, "shift": S + shift * np.eye(len(S))}[
+        method
+    ]
+    cross = C @ (S if method == "shift" else K)
+    tolerance = 1024 * len(S) * EPS
+    top, much = s.max() or 1.0, max(1.0, np.abs(C).sum(axis=1).max())
+    ours, ours_cross = make_psd(S, method, similarity(Q, Y))
+    kernel = SimilarityKernel(similarity, method).fit(Y)
+    if method != "shift":
+        new = kernel.gram(Q)
+        again = [
+            compare(kernel.gram(Y), K, tolerance, top, "kernel of the known"),
+            compare(kernel.gram(Q, Y), cross, tolerance, much * top, "kernel, cross"),
+            compare(new, C @ K @ C.T, tolerance, much**2 * top, "kernel of the new"),
+        ]
+    else:
+        same = np.array([[float((a == b).all()) for b in Y] for a in Y])
+        new, moved = kernel.gram(Q), S + shift * same
+        again = [compare(kernel.gram(Y), moved, tolerance, top, "kernel of the known")]
+    diagonal = compare(kernel.diag(Q), new.diagonal(), 1e-12, much**2 * top, "diagonal")
+    return [
+        compare(ours, K, tolerance, top, "matrix"),
+        compare(ours_cross, cross, tolerance, much * top, "rows"),
+        *again,
+        diagonal,
+    ]
+
 # %% ../../nbs/93_verify_1_closed_forms.ipynb #3732c19f
 def _draw_prediction(rng):
     "Outputs, candidates and weights of predictions, of either sign, many of them zero."
@@ -431,66 +695,268 @@ def _judge_output_loss(A, B, width):
 @CLOSED_FORMS.add(
     "predicted-gram",
     "predicted kernel (eq-ok3-19, 20, 21)",
-    "scalar products of explicit points",
+    "scalar products of explicit points, of two sets of queries",
     "32 n n eps of the squared lengths",
-    draw=_draw_prediction,
-    axes=_PREDICTION,
+    draw=lambda rng: (
+        (problem := _draw_prediction(rng))
+        | {"V": rng.normal(size=(draw_size(rng, 1, 4), len(problem["Phi"])))}
+    ),
+    axes=_PREDICTION | {"V": "rn"},
 )
-def _judge_predicted_gram(W, Phi, Psi):
-    points = W @ Phi
-    scale = _gram_scale(Phi) * max(np.abs(W).sum(axis=1).max() ** 2, 1e-300)
+def _judge_predicted_gram(W, Phi, Psi, V):
+    theirs, K = (W @ Phi) @ (V @ Phi).T, Phi @ Phi.T
+    largest = np.abs(W).sum(axis=1).max() * np.abs(V).sum(axis=1).max()
+    scale = _gram_scale(Phi) * max(largest, 1e-300)
     tolerance = 64 * (len(Phi) + Phi.shape[1]) * EPS
-    K = Phi @ Phi.T
+    sparse = sp.csr_array(W), sp.csr_array(V)
     return [
-        compare(predicted_gram(W, W, K), points @ points.T, tolerance, scale),
-        compare(
-            predicted_gram(sp.csr_array(W), sp.csr_array(W), K),
-            points @ points.T,
-            tolerance,
-            scale,
-        ),
+        compare(predicted_gram(W, V, K), theirs, tolerance, scale, "dense weights"),
+        compare(predicted_gram(*sparse, K), theirs, tolerance, scale, "sparse weights"),
     ]
+
+
+def _draw_decoding(rng):
+    """Half of the problems are in whole numbers, in which ties are exact and, between
+    candidates that are reflections of one, frequent; an angle then rounds them."""
+    problem = _draw_prediction(rng)
+    if rng.random() < 0.5:
+        W, (n, m) = problem["W"], (len(problem[name]) for name in ("Phi", "Psi"))
+        Phi = rng.integers(-2, 3, size=(n + m, draw_size(rng, 1, 4))).astype(float)
+        if rng.random() < 0.5:
+            Phi[n:] = Phi[n] * rng.choice([-1.0, 1.0], size=(m, Phi.shape[1]))
+        angle = float(rng.choice([0.0, 0.3, 1.0]))
+        return {"W": np.round(W), "Phi": Phi[:n], "Psi": Phi[n:], "angle": angle}
+    return problem | {"angle": 0.0}
+
+
+def _turned(A, angle):
+    "Vectors turned in the plane of each two neighbouring axes, with one axis more."
+    turn = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+    A = np.c_[A, np.zeros(len(A))]
+    for j in range(A.shape[1] - 1):
+        A[:, j : j + 2] = A[:, j : j + 2] @ turn
+    return A
+
+
+def _whole(size, *arrays):
+    "Whether numbers are whole, and squares of this size tell them apart."
+    return size < 1e6 and all((np.rint(A) == A).all() for A in arrays)
+
+
+def _first_nearest(W, Phi, Psi, ours, distances, size):
+    "Differences of a choice to the nearest ones; of whole numbers, to the first."
+    chosen, least = distances[np.arange(len(W)), ours], distances.min(axis=1)
+    found = compare(chosen, least, 1e-9 + 64 * Phi.size * EPS, size or 1.0)
+    if _whole(size, W, Phi, Psi):
+        return [found, identical(ours, distances.argmin(axis=1), "the first")]
+    near = (distances <= least[:, None] + 1e-9 * size).sum(axis=1)
+    if found.error <= found.tolerance and (near > 1).any():
+        raise Tie("two candidates are equally near")
+    return [found]
 
 
 @CLOSED_FORMS.add(
     "decoding",
-    "nearest candidate (eq-ok3-14, 18)",
+    "nearest candidate, the first among equals (eq-ok3-14, 18)",
     "distances to all candidates",
     "the distance of the choice is least, up to 1e-9 of the k(c, c)",
-    draw=_draw_prediction,
+    draw=_draw_decoding,
     axes=_PREDICTION,
 )
-def _judge_decoding(W, Phi, Psi):
+def _judge_decoding(W, Phi, Psi, angle):
     distances = np.square((W @ Phi)[:, None] - Psi[None]).sum(axis=2)
     size = np.square(Psi).sum(axis=1).max() + np.square(W @ Phi).sum(axis=1).max()
-    ours = decode_weights(W, Phi @ Psi.T, np.square(Psi).sum(axis=1))
-    chosen, least = distances[np.arange(len(W)), ours], distances.min(axis=1)
-    found = compare(chosen, least, 1e-9 + 64 * Phi.size * EPS, size or 1.0)
-    near = (distances <= least[:, None] + 1e-9 * size).sum(axis=1)
-    if found.error <= found.tolerance and (near > 1).any():
-        raise Tie("two candidates are equally near")
-    return found
+    F, G = _turned(Phi, angle), _turned(Psi, angle)
+    ours = decode_weights(W, F @ G.T, np.square(G).sum(axis=1))
+    return _first_nearest(W, Phi, Psi, ours, distances, size)
 
 
 @CLOSED_FORMS.add(
     "decoding-support",
-    "nearest output of a leaf (eq-ok3-14)",
+    "nearest output of a leaf, the first among equals (eq-ok3-14)",
     "distances to the outputs of non-zero weight",
     "the distance of the choice is least, up to 1e-9 of the k(c, c)",
-    draw=_draw_prediction,
+    draw=_draw_decoding,
     axes=_PREDICTION,
 )
-def _judge_support(W, Phi, Psi):
-    K, diag = Phi @ Phi.T, np.square(Phi).sum(axis=1)
+def _judge_support(W, Phi, Psi, angle):
+    diag = np.square(Phi).sum(axis=1)
     distances = np.square((W @ Phi)[:, None] - Phi[None]).sum(axis=2)
     distances = np.where(W != 0, distances, np.inf)
     distances[~(W != 0).any(axis=1)] = diag
-    least, found = distances.min(axis=1), []
-    size = (diag.max() + np.square(W @ Phi).sum(axis=1).max()) or 1.0
+    size = diag.max() + np.square(W @ Phi).sum(axis=1).max()
+    F, found = _turned(Phi, angle), []
+    given = F @ F.T, np.square(F).sum(axis=1), True
     for weights in (W, sp.csr_array(W)):
-        chosen = distances[np.arange(len(W)), decode_weights(weights, K, diag, True)]
-        found.append(compare(chosen, least, 1e-9 + 64 * Phi.size * EPS, size))
+        ours = decode_weights(weights, *given)
+        found += _first_nearest(W, Phi, Psi, ours, distances, size)
     return found
+
+# %% ../../nbs/93_verify_1_closed_forms.ipynb #c10f0004
+class _Given(OutputKernelMixin, BaseEstimator):
+    "A predictor whose queries are their own weights."
+
+    def __init__(
+        self, output_kernel="linear", output_kernel_params=None, candidates="train"
+    ):
+        self.output_kernel = output_kernel
+        self.output_kernel_params = output_kernel_params
+        self.candidates = candidates
+
+    def fit(self, X, y):
+        "Keep the outputs; the inputs do not matter."
+        self._fit_outputs(y, n_samples=len(X))
+        return self
+
+    def weights(self, X):
+        "The queries themselves."
+        return np.asarray(X, dtype=float)
+
+
+def _draw_given(rng):
+    "Weights, training outputs, candidates, true outputs, and weights of the queries."
+    whole, (n, m, q) = rng.random() < 0.5, (draw_size(rng, 2, 6) for _ in range(3))
+    d = draw_size(rng, 1, 3)
+    Y = draw_matrix(rng, n + m + q, d, scaled=False)
+    Y = rng.integers(-2, 3, size=Y.shape).astype(float) if whole else Y
+    W = rng.normal(size=(q, n)) * (rng.random((q, n)) < 0.7)
+    return {
+        "W": np.round(W) if whole else W,
+        "Y": Y[:n],
+        "C": Y[n : n + m],
+        "T": Y[n + m :],
+        "weight": draw_weights(rng, q),
+        "k": int(rng.integers(1, 4)),
+        "kernel": str(rng.choice(["linear", "polynomial", "precomputed"])),
+    }
+
+
+_GIVEN = {"W": "qn", "Y": "nd", "C": "md", "T": "qd", "weight": "q"}
+
+
+def _features(Y, kernel):
+    "Explicit feature vectors: the outputs, or their monomials of degree two."
+    squares = np.einsum("ia,ib->iab", Y, Y).reshape(len(Y), -1)
+    return squares if kernel == "polynomial" else Y
+
+
+def _model(Y, kernel):
+    "A predictor with these training outputs."
+    params = {"degree": 2, "gamma": 1.0, "coef0": 0.0}
+    y = Y @ Y.T if kernel == "precomputed" else Y
+    model = _Given(kernel, params if kernel == "polynomial" else None)
+    return model.fit(np.zeros((len(Y), 1)), y)
+
+
+def _squared_distances(points, F):
+    return np.square(points[:, None] - F[None]).sum(axis=2)
+
+
+@CLOSED_FORMS.add(
+    "predictor",
+    "losses, score and ranks of a predictor (eq-core-predictor, eq-core-loss)",
+    "explicit points in feature space",
+    "256 n d eps of the squared lengths; ranks of whole numbers are exact",
+    draw=_draw_given,
+    axes=_GIVEN,
+)
+def _judge_predictor(W, Y, C, T, weight, k, kernel):
+    if len(Y) < 2 or not weight.sum() > 0 or k < 1:
+        raise PassedOver("too little")
+    F, G, H = (_features(A, kernel) for A in (Y, C, T))
+    points, model, k = W @ F, _model(Y, kernel), min(k, len(C), len(Y))
+    known = np.square(np.r_[F, G, H]).sum(axis=1).max() or 1.0
+    size = known * (1 + np.abs(W).sum(axis=1).max()) ** 2
+    tolerance = 256 * F.size * EPS
+    losses = np.square(points - H).sum(axis=1)
+    mean = (weight * losses).sum() / weight.sum()
+    true = (H @ F.T,) if kernel == "precomputed" else (T,)
+    more = {"diag": np.square(H).sum(axis=1)} if kernel == "precomputed" else {}
+    found = [
+        compare(model.losses(W, *true, **more), losses, tolerance, size, "losses"),
+        compare(model.loss(W, *true, weight, **more), mean, tolerance, size, "loss"),
+        compare(
+            model.predict_gram(W[::-1], W[:1]),
+            points[::-1] @ points[:1].T,
+            tolerance,
+            size,
+            "predicted kernel",
+        ),
+    ]
+    center = weight @ H / weight.sum()
+    variance = (weight * np.square(H - center).sum(axis=1)).sum() / weight.sum()
+    if variance > 1e-3 * known and kernel != "precomputed":
+        score, large = 1.0 - mean / variance, size / variance
+        found += [
+            compare(
+                model.score(W, T, weight), score, 8 * tolerance * large, large, "score"
+            ),
+            compare(
+                feature_space_r2(losses, variance, weight),
+                score,
+                1e-12,
+                large,
+                "determination",
+            ),
+        ]
+    tries = [("train", F, {})]
+    if kernel != "precomputed":
+        tries += [(C, G, {}), ([C] * len(W), G, {"per_query": True})]
+    for candidates, among, how in tries:
+        distances = _squared_distances(points, among)
+        indices, scores = model.rank(W, candidates, k, **how)
+        nearest = np.sort(distances, axis=1)[:, :k]
+        found.append(compare(-np.array(scores), nearest, tolerance, size, "scores"))
+        if all((np.rint(A) == A).all() for A in (W, Y, C)) and size < 1e6:
+            order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+            found += [
+                identical(np.array(indices), order, "ranks"),
+                identical(
+                    model.decode(W, candidates, **how), order[:, 0], "the nearest"
+                ),
+            ]
+    return found
+
+
+def _draw_hits(rng):
+    "Whole numbers; the true outputs are among the candidates, and there are classes."
+    problem = _draw_given(rng)
+    problem |= {name: np.round(problem[name]) for name in "WYC"}
+    true = rng.integers(0, len(problem["C"]), len(problem["W"]))
+    labels = draw_classes(rng, len(problem["Y"]))
+    return problem | {"T": problem["C"][true], "labels": labels}
+
+
+@CLOSED_FORMS.add(
+    "accuracies",
+    "exact hits of a predictor, and hits among the nearest",
+    "distances of whole numbers to all candidates; sums of weights by class",
+    "1e-13: a mean of zeros and ones",
+    draw=_draw_hits,
+    axes=_GIVEN | {"labels": "n"},
+)
+def _judge_accuracies(W, Y, C, T, weight, k, kernel, labels):
+    if len(Y) < 2 or not weight.sum() > 0 or k < 1 or len(np.unique(labels)) < 2:
+        raise PassedOver("too little")
+    kernel = "polynomial" if kernel == "precomputed" else kernel
+    model, k = _model(Y, kernel), min(k, len(C))
+    distances = _squared_distances(W @ _features(Y, kernel), _features(C, kernel))
+    if not distances.max() < 1e6 or any((np.rint(A) != A).any() for A in (W, Y, C)):
+        raise PassedOver("the numbers are not whole, or too large")
+    order = np.argsort(distances, axis=1, kind="stable")
+    hits = [[(C[i] == true).all() for i in row] for row, true in zip(order, T)]
+    first, among = (np.mean([any(row[:m]) for row in hits]) for m in (1, k))
+    votes = [[sum(w[labels == c]) for c in np.unique(labels)] for w in W]
+    classes = np.array([np.unique(labels)[np.argmax(v)] for v in votes])
+    truth = labels[np.arange(len(W)) % len(labels)]
+    right = (weight * (classes == truth)).sum() / weight.sum()
+    classifier = _model(labels, "dirac")
+    return [
+        compare(decoding_accuracy(model, W, T, C), first, 1e-13, 1.0, "exact"),
+        compare(top_k_decoding_accuracy(model, W, T, k, C), among, 1e-13, 1.0, "top k"),
+        identical(classifier.predict(W), classes, "classes"),
+        compare(classifier.score(W, truth, weight), right, 1e-13, 1.0, "accuracy"),
+    ]
 
 # %% ../../nbs/93_verify_1_closed_forms.ipynb #9f9861e5
 def _draw_ridge(rng):
@@ -544,27 +1010,53 @@ def _judge_ridge(X, Q, Y, ridge):
     return [*found, compare(path, theirs, tolerance, scale, "path")]
 
 
+def _draw_loo(rng):
+    """A ridge problem, one in four with so many examples and outputs of so high a rank
+    that pairs of eigenvalues are summed, some of them nearly equal."""
+    if rng.random() < 0.75:
+        return _draw_ridge(rng) | {"outputs": "linear"}
+    n = int(rng.integers(24, 31))
+    X = draw_matrix(rng, n, draw_size(rng, 1, 4), False)
+    if rng.random() < 0.5:
+        X = np.diag(1.0 + 10.0 ** -rng.integers(2, 7) * rng.normal(size=n))
+    return {
+        "X": X,
+        "Q": X[:2],
+        "Y": draw_matrix(rng, n, draw_size(rng, 1, 3), False),
+        "ridge": float(10.0 ** rng.integers(-5, 2)),
+        "outputs": str(rng.choice(["rbf", "identity"])),
+    }
+
+
 @CLOSED_FORMS.add(
     "ridge-loo",
-    "leave-one-out in closed form",
+    "leave-one-out in closed form (thm-rkhs-loo, eq-rkhs-loo)",
     "fitting again without each example",
-    "1024 n eps times the condition number",
-    draw=_draw_ridge,
+    "1024 n eps times the condition number, and 1e-9 if the outputs' rank is above 20",
+    draw=_draw_loo,
     axes=_RIDGE,
 )
-def _judge_loo(X, Q, Y, ridge):
+def _judge_loo(X, Q, Y, ridge, outputs):
     K, lam, condition = _ridge_problem(X, ridge)
     if len(K) < 2:
         raise PassedOver("one example")
     theirs, n = [], len(K)
+    if outputs == "identity":
+        Y = np.eye(n)
+    K_out = RBFKernel(sigma=1.0).gram(Y) if outputs == "rbf" else Y @ Y.T
     for i in range(n):
         kept = np.flatnonzero(np.arange(n) != i)
         A = K[np.ix_(kept, kept)] + lam * np.eye(n - 1)
         w = sla.solve(A, K[kept, i], assume_a="pos")
-        theirs.append(np.square(w @ Y[kept] - Y[i]).sum())
-    ours = leave_one_out_losses(K, Y @ Y.T, [lam])[0]
-    scale = max(max(theirs), np.square(Y).max()) or 1.0
-    return compare(ours, theirs, 1024 * n * EPS * condition, scale)
+        if outputs == "rbf":
+            cross = w @ K_out[kept, i]
+            theirs.append(w @ K_out[np.ix_(kept, kept)] @ w - 2 * cross + 1.0)
+        else:
+            theirs.append(np.square(w @ Y[kept] - Y[i]).sum())
+    ours = leave_one_out_losses(K, K_out, [lam])[0]
+    scale = max(max(theirs), K_out.diagonal().max()) or 1.0
+    least = 0.0 if outputs == "linear" else 1e-9
+    return compare(ours, theirs, least + 1024 * n * EPS * condition, scale)
 
 
 @CLOSED_FORMS.add(
@@ -632,7 +1124,7 @@ def _judge_minimum(X, Q, Y, ridge, seed):
 @CLOSED_FORMS.add(
     "reproducing",
     "reproducing property (eq-rrsn-1, thm-rrsn-1)",
-    "explicit functions of degree one",
+    "explicit functions of degree one, their sums and multiples",
     "256 n d eps of the norms",
     draw=lambda rng: {
         "A": draw_matrix(rng, draw_size(rng, 1, 5), 2, False),
@@ -643,12 +1135,15 @@ def _judge_minimum(X, Q, Y, ridge, seed):
     axes={"A": "nd", "x": "d"},
 )
 def _judge_reproducing(A, C, x, y):
-    def kernel(S, T):
-        return (np.asarray(S) @ np.asarray(T).T)[:, :, None, None] * np.eye(2)
-
+    kernel = times_identity("linear", 2)
     h = RKHSFunction(kernel, A, C[: len(A)])
     at_x = RKHSFunction(kernel, x[None], y[None])
+    total = h + at_x * 2.0
     slope = A.T @ C[: len(A)]  # h(x) = slope' x
+    sum_slope = slope + 2.0 * np.outer(x, y)
+    blocks = [
+        [[[a @ b * (i == j) for j in range(2)] for i in range(2)] for b in A] for a in A
+    ]
     scale = (
         (1.0 + np.abs(A).max())
         * np.abs(C).max()
@@ -659,6 +1154,8 @@ def _judge_reproducing(A, C, x, y):
         compare(h.inner(at_x), h(x[None])[0] @ y, tolerance, scale, "property"),
         compare(h(x[None])[0], x @ slope, tolerance, scale, "values"),
         compare(h.inner(h), np.sum(slope**2), tolerance, scale**2, "norm"),
+        compare(total(A), A @ sum_slope, tolerance, scale**2, "sum and multiple"),
+        compare(kernel(A, A), blocks, tolerance, scale**2, "blocks"),
     ]
 
 
@@ -688,189 +1185,6 @@ def _judge_kde(X, Q, Y, ridge, center):
     far = max(1.0, np.abs(Q).max() / (np.abs(X).max() or 1.0))
     scale = max(np.abs(theirs).max(), np.abs(Y).max() * far)
     return compare(ours, theirs, 4096 * len(X) * EPS * (condition + 1e3) * loss, scale)
-
-# %% ../../nbs/93_verify_1_closed_forms.ipynb #7b4a3d82
-def _draw_semi(rng):
-    "Nodes in feature space, a graph, and which nodes are labelled."
-    n, d = draw_size(rng, 2, 7), draw_size(rng, 1, 4)
-    X = draw_matrix(rng, n + 2, d, scaled=False)
-    labelled = rng.random(n) < 0.5
-    labelled[rng.integers(n)] = True
-    edges = (rng.random((n, n)) < rng.choice([0.2, 0.6])).astype(float)
-    if rng.random() < 0.5:
-        edges *= rng.random((n, n))
-    return {
-        "X": X[:n],
-        "Q": X[n:],
-        "edges": edges,
-        "labelled": labelled,
-        "ridge": float(10.0 ** rng.integers(-5, 2)),
-        "smooth": float(rng.choice([0.0, 1e-4, 1e-2, 1.0])),
-    }
-
-
-_SEMI = {"X": "nd", "Q": "qd", "edges": "nn", "labelled": "n"}
-
-
-def _printed_inverse(X, Q, W, labelled, lam, lam2):
-    "B of eq-rrsn-9 by fractions, with its weights at nodes and queries."
-    n, L = len(X), np.diag(W.sum(axis=1)) - W
-    K, exact = X @ X.T, as_fractions
-    U = np.eye(n)[labelled]
-    A = exact(K) @ exact(U.T @ U) + Fraction(lam) * exact(np.eye(n))
-    A = A + 2 * Fraction(lam2) * (exact(K) @ exact(L))
-    B = solve_exactly(A.T, U.T).T
-    condition = np.linalg.cond(np.array(A, dtype=float))
-    return B @ K, B @ (X @ Q.T), condition * np.abs(B).max() * np.abs(K).max()
-
-
-@CLOSED_FORMS.add(
-    "semi-supervised",
-    "semi-supervised ridge (eq-rrsn-6, 7, 8, 9; thm-rrsn-4, 5)",
-    "the printed inverse in rational arithmetic",
-    "1e-9, or 256 n eps times the condition number of the printed matrix",
-    draw=_draw_semi,
-    axes=_SEMI,
-)
-def _judge_semi(X, Q, edges, labelled, ridge, smooth):
-    if len(X) < 2 or labelled.sum() < 2 or not ridge > 0 or not X.any():
-        raise PassedOver("too few labelled nodes")
-    W = np.triu(edges, 1) + np.triu(edges, 1).T
-    K = X @ X.T
-    size = K.trace() / len(K)
-    lam, lam2 = ridge * size, smooth
-    nodes, queries, growth = _printed_inverse(X, Q, W, labelled, lam, lam2)
-    (M,) = graph_smoothers(W)
-    spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
-    ours = spectrum.weights(np.flatnonzero(labelled), lam, lam2)
-    model = SemiSupervisedOutputKernelRidge(
-        input_kernel="linear", lam=lam, lam2=lam2, graph=W
-    )
-    model.fit(X, np.zeros(labelled.sum()), labelled=labelled)
-    tolerance = max(1e-9, 256 * len(K) * EPS * growth)
-    return [
-        compare(ours, nodes.T, tolerance, 1.0, "weights at the nodes"),
-        compare(model.transduction_weights_, nodes.T, tolerance, 1.0, "nodes of fit"),
-        compare(
-            model.weights(Q),
-            queries.T,
-            tolerance,
-            max(1.0, np.abs(queries).max()),
-            "weights at unseen nodes",
-        ),
-    ]
-
-
-@CLOSED_FORMS.add(
-    "semi-supervised-none",
-    "without smoothness it is ridge regression",
-    "OutputKernelRidge on the labelled nodes",
-    "1e-9, or 64 n eps over the ridge",
-    draw=_draw_semi,
-    axes=_SEMI,
-)
-def _judge_semi_none(X, Q, edges, labelled, ridge, smooth):
-    if labelled.sum() < 2 or not ridge > 0 or not X.any():
-        raise PassedOver("too few labelled nodes")
-    W = np.triu(edges, 1) + np.triu(edges, 1).T
-    lam, y = ridge * np.square(X).sum() / len(X), np.zeros(labelled.sum())
-    ours = SemiSupervisedOutputKernelRidge(
-        input_kernel="linear", lam=lam, lam2=0.0, graph=W
-    )
-    ours = ours.fit(X, y, labelled=labelled).weights(Q)
-    theirs = (
-        OutputKernelRidge(input_kernel="linear", lam=lam).fit(X[labelled], y).weights(Q)
-    )
-    tolerance = max(1e-9, 64 * len(X) * EPS * (1 + 1 / ridge))
-    return compare(ours, theirs, tolerance, max(1.0, np.abs(theirs).max()))
-
-
-@CLOSED_FORMS.add(
-    "semi-supervised-holdout",
-    "held-out weights in closed form (eq-semi-holdout)",
-    "fitting again without the fold",
-    "1e-8, or 1024 n eps over the ridge",
-    draw=_draw_semi,
-    axes=_SEMI,
-)
-def _judge_holdout(X, Q, edges, labelled, ridge, smooth):
-    nodes = np.flatnonzero(labelled)
-    if len(nodes) < 2 or not ridge > 0 or not X.any():
-        raise PassedOver("too few labelled nodes")
-    W = np.triu(edges, 1) + np.triu(edges, 1).T
-    lam = ridge * np.square(X).sum() / len(X)
-    (M,) = graph_smoothers(W)
-    spectrum = SmoothedSpectrum(kernel_factor(X @ X.T)[0], M)
-    half = np.arange(len(nodes)) % 2 == 0
-    splits = [(np.flatnonzero(half), np.flatnonzero(~half))]
-    (ours,) = spectrum.holdout_weights(nodes, lam, smooth, splits)
-    theirs = spectrum.weights(nodes[half], lam, smooth, queries=nodes[~half])
-    tolerance = max(1e-8, 1024 * len(nodes) * EPS / ridge)
-    return compare(ours, theirs, tolerance, max(1.0, np.abs(theirs).max()))
-
-# %% ../../nbs/93_verify_1_closed_forms.ipynb #b373284d
-def _draw_tasks(rng):
-    return _draw_ridge(rng) | {"T": draw_matrix(rng, 3, draw_size(rng, 1, 3), False)}
-
-
-@CLOSED_FORMS.add(
-    "multi-task",
-    "ridge regression with a decomposable kernel (eq-beyond-loo)",
-    "a Kronecker system, and fitting again without each example",
-    "1024 n eps times the condition number",
-    draw=_draw_tasks,
-    axes={"X": "nd", "Q": "qd", "Y": "ne"},
-)
-def _judge_tasks(X, Q, Y, ridge, T):
-    if not ridge > 0 or not T.any() or len(X) < 2:
-        raise PassedOver("nothing to do")
-    Y = np.c_[Y, Y, Y][:, :3] / (np.abs(Y).max() or 1.0)
-    K, A, n = X @ X.T, T @ T.T, len(X)
-    G = np.kron(K, A)
-    lam = ridge * (np.trace(G) or 1.0)
-
-    def solve(kept):
-        system = np.kron(K[np.ix_(kept, kept)], A) + lam * np.eye(3 * len(kept))
-        return sla.solve(system, Y[kept].ravel(), assume_a="pos").reshape(-1, 3)
-
-    C = solve(np.arange(n))
-    tolerance = 1024 * n * EPS * (1 + ridge) / ridge
-    losses = []
-    for i in range(n):
-        kept = np.flatnonzero(np.arange(n) != i)
-        losses.append(np.square(K[i, kept] @ solve(kept) @ A - Y[i]).sum())
-    loo = decomposable_loo(K, A, Y, [lam])
-    return [
-        compare(decomposable_dual(K, A, Y, lam), C, tolerance, None, "dual"),
-        compare(loo, [np.mean(losses)], tolerance, max(max(losses), 1.0), "loo"),
-    ]
-
-
-@CLOSED_FORMS.add(
-    "covariance-ridge",
-    "ridge with the outputs' covariance (eq-beyond-weights)",
-    "a Kronecker system on explicit outputs",
-    "4096 n eps times the condition number",
-    draw=_draw_ridge,
-    axes=_RIDGE,
-)
-def _judge_covariance(X, Q, Y, ridge):
-    K, n = X @ X.T, len(X)
-    if not ridge > 0 or n < 2 or not Y.any() or not X.any():
-        raise PassedOver("nothing to do")
-    shrinkage, Y = 0.3, Y / np.abs(Y).max()
-    C = Y.T @ Y
-    top = np.linalg.eigvalsh(C)[-1]
-    if not top > 1e-6:
-        raise PassedOver("the outputs do not vary")
-    A = shrinkage * np.eye(Y.shape[1]) + (1 - shrinkage) * C / top
-    lam = ridge * K.trace()
-    system = np.kron(K, A) + lam * np.eye(n * Y.shape[1])
-    dual = sla.solve(system, Y.ravel(), assume_a="pos").reshape(Y.shape)
-    theirs = Q @ X.T @ dual @ A
-    ours = Q @ X.T @ covariance_dual(K, Y @ Y.T, lam, shrinkage) @ Y
-    tolerance = 4096 * n * EPS * (1 + ridge) / ridge
-    return compare(ours, theirs, max(tolerance, 1e-10), max(np.abs(theirs).max(), 1.0))
 
 # %% ../../nbs/93_verify_1_closed_forms.ipynb #dcc035db
 def _draw_ranking(rng):
@@ -972,49 +1286,43 @@ def _judge_dirac(y):
     ]
 
 
-@CLOSED_FORMS.add(
-    "canonical",
-    "canonical correlations (thm-nets-cca)",
-    "a generalised eigenvalue problem of twice the size",
-    "1e-7: square roots of eps",
-    draw=lambda rng: {
-        "X": draw_matrix(rng, n := draw_size(rng, 3, 7), 2, False),
-        "Y": draw_matrix(rng, n, 2, False),
-    },
-    axes={"X": "nd", "Y": "ne"},
-)
-def _judge_canonical(X, Y):
-    X, Y = (A / (np.abs(A).max() or 1.0) for A in (X, Y))
-    P, R = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    if np.abs(P).max(initial=0) < 1e-3 or np.abs(R).max(initial=0) < 1e-3:
-        raise PassedOver("no variance")
-    lam, lam2, d, e = 0.7, 0.3, P.shape[1], R.shape[1]
-    top = np.block([[np.zeros((d, d)), P.T @ R], [R.T @ P, np.zeros((e, e))]])
-    bottom = sla.block_diag(P.T @ P + lam * np.eye(d), R.T @ R + lam2 * np.eye(e))
-    theirs = sla.eigh(top, bottom, eigvals_only=True)[-1]
-    _, found = canonical_directions(*centred_eigh(X @ X.T), Y @ Y.T, lam, lam2)
-    return compare(found.max(initial=0.0), max(theirs, 0.0), 1e-7, 1.0)
+def _draw_curves(rng):
+    "Two rankings of one truth, and rates at which their curves are averaged."
+    problem = _draw_ranking(rng)
+    n = len(problem["truth"])
+    return problem | {
+        "truth": draw_classes(rng, n) > 0,
+        "other": rng.integers(0, 4, n).astype(float),
+        "grid": np.sort(rng.integers(0, 9, 5) / int(rng.choice([8, 10]))),
+    }
 
 
 @CLOSED_FORMS.add(
-    "short-links",
-    "functions that change little along links (thm-nets-metric)",
-    "the quotient in feature space, as a generalised eigenvalue problem",
-    "1e-7",
-    draw=lambda rng: {
-        "X": draw_matrix(rng, n := draw_size(rng, 3, 7), 2, False),
-        "edges": (rng.random((n, n)) < 0.4).astype(float),
-    },
-    axes={"X": "nd", "edges": "nn"},
+    "vertical-mean",
+    "mean of ROC curves at fixed false positive rates",
+    "the highest point of all segments of a curve, rate by rate",
+    "1e-12",
+    draw=_draw_curves,
+    axes=_RANKING | {"other": "n", "grid": "g"},
 )
-def _judge_short_links(X, edges):
-    A = np.triu(edges, 1) + np.triu(edges, 1).T
-    P = X / (np.abs(X).max() or 1.0)
-    P = P - P.mean(axis=0)
-    if P.shape[1] and not np.linalg.svd(P, compute_uv=False)[-1] > 1e-2:
-        raise PassedOver("the inputs span too little")
-    lam = 0.5
-    top = P.T @ graph_laplacian(A) @ P + lam * np.eye(P.shape[1])
-    theirs = sla.eigh(top, P.T @ P, eigvals_only=True)
-    _, ours = short_link_directions(*centred_eigh(P @ P.T), A, lam)
-    return compare(ours, theirs, 1e-7)
+def _judge_vertical(truth, scores, other, grid):
+    if truth.all() or not truth.any() or grid.max() > 1.0:
+        raise PassedOver("no curve")
+    curves = [roc_curve(truth, s)[:2] for s in (scores, other)]
+
+    def highest(fpr, tpr, rate):
+        found = []
+        for a, b, low, high in zip(fpr, fpr[1:], tpr, tpr[1:]):
+            if a <= rate <= b:
+                part = (rate - a) / (b - a) if b > a else 1.0
+                found.append(low + part * (high - low))
+        return max(found)
+
+    theirs = np.array([[highest(*curve, rate) for rate in grid] for curve in curves])
+    rates, mean, deviation = vertical_roc(curves, grid)
+    half = np.abs(theirs[0] - theirs[1]) / 2
+    return [
+        identical(rates, grid, "rates"),
+        compare(mean, theirs.sum(axis=0) / 2, 1e-12, 1.0, "mean"),
+        compare(deviation, half, 1e-12, 1.0, "deviation"),
+    ]

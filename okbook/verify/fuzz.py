@@ -878,7 +878,7 @@ def run_checks(
 
 # %% ../../nbs/93_verify.ipynb #11138d6e
 # The modules that define checks.
-PAGES = ("closed_forms", "trees", "certificates", "estimators")
+PAGES = ("closed_forms", "trees", "certificates", "estimators", "networks")
 
 
 def find_checks(pattern: str = "*") -> list[Check]:
