@@ -413,19 +413,19 @@ def _whole_tree(X, Phi, weight):
         _draw_node(rng)
         | {
             "alpha": float(rng.choice([1e-4, 1e-3, 0.02, 0.2])),
-            "link": int(rng.integers(4)),
+            "at_link": bool(rng.random() < 0.5),
         }
     ),
     axes=_NODE,
 )
-def _judge_pruning(X, Phi, weight, alpha, link):
+def _judge_pruning(X, Phi, weight, alpha, at_link):
     Phi = _unit(Phi)
     if not alpha > 0:
         raise PassedOver("nothing to prune for")
     whole, (losses, leaves) = _whole_tree(X, Phi, weight)
     links = [cost for cost, *_ in weakest_links(whole) if cost > 1e-6]
-    if link and links:  # a cost at which two subtrees are equally good
-        alpha = links[link % len(links)]
+    if at_link and links:  # the nearest cost at which two subtrees are equally good
+        alpha = min(links, key=lambda cost: abs(cost - alpha))
     pruned = OutputKernelTree(**_WHOLE, ccp_alpha=alpha).fit(X, Phi, weight).tree_
     leaf = pruned.feature < 0
     loss = (pruned.weighted_n_node_samples * pruned.impurity)[leaf].sum() / weight.sum()
@@ -530,9 +530,10 @@ def _draw_noisy(rng):
     axes=_LABELS,
 )
 def _judge_c45(X, y, weight, hundredths, by):
-    Phi, gamma = _one_hot(y, weight), hundredths / 100
+    Phi, gamma, kept = _one_hot(y, weight), hundredths / 100, weight > 0
     if not 0 < gamma <= 0.5:
         raise PassedOver("no pessimist")
+    X, y, Phi, weight = X[kept], y[kept], Phi[kept], weight[kept]
     how = {"criterion": by, "random_state": 0}
     whole = RandomizedTreeClassifier(**how).fit(X, y, weight).tree_
     model = RandomizedTreeClassifier(**how, confidence=gamma).fit(X, y, weight)

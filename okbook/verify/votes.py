@@ -80,9 +80,9 @@ VOTES = CheckList()
 
 # %% ../../nbs/93_verify_6_votes.ipynb #6d0e0005
 def _draw_forest(rng):
-    """Labelled examples, queries and a forest; one time in six so many that leaves and
-    rows are worked off in several batches."""
-    problem, many = _draw_labels(rng), rng.random() < 1 / 6
+    """Labelled examples, queries and a forest; in every third case so many that leaves
+    and rows are worked off in several batches."""
+    problem, many = _draw_labels(rng), rng.random() < 1 / 3
     if many:
         n, p = int(rng.integers(65, 80)), problem["X"].shape[1]
         X = draw_matrix(rng, n, p, False).astype(np.float32).astype(float)
