@@ -8,6 +8,7 @@ counterexamples.
 
 from .checks import (
     check_array,
+    check_class_weight,
     check_finite,
     is_finite,
     validate_arrays,
@@ -137,6 +138,7 @@ __all__ = [
     "center_gram",
     "centered_alignment",
     "check_array",
+    "check_class_weight",
     "check_finite",
     "check_folds",
     "check_gram",

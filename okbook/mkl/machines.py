@@ -36,6 +36,7 @@ from okbook.core import (
     LinearKernel,
     RBFKernel,
     check_array,
+    check_class_weight,
     check_folds,
     check_gram,
     check_kernel,
@@ -751,6 +752,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         self._validate_params()
         y = self._check_classes(X, y)
         self.classes_ = np.unique(y)
+        check_class_weight(self.class_weight, self.classes_)
         X = self._check_inputs(X, reset=True)
         grams = [K.astype(np.float32) for K in self._checked_grams(X, y)]
         grid = sorted(positive_grid(self.C, "C"))
