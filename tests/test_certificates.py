@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
 
 import okbook.mkl.pairs as pairs
 from okbook.labs import forest_uci_mkl as forest, mkl_protein_localisation as proteins
@@ -542,6 +543,9 @@ def test_a_path_is_checked_by_its_proof_where_all_weights_are_zero():
     ends = check_path(problem, term, lams, found)
     gaps = np.array([one.gap for one in found])
     assert_allclose(ends, np.c_[gaps, gaps], atol=1e-9)
+    nothing = Bunch(mu=np.zeros(2))  # known to be optimal, and not solved for
+    top = [1.0001 * lam_max(problem, term)]
+    assert_allclose(check_path(problem, term, top, [nothing]), 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("tol", [1, 1.0, np.inf, -0.1])

@@ -207,7 +207,9 @@ def check_path(
     lams : sequence of float
         Its factors.
     found : sequence of Bunch
-        The solutions for them, from :func:`mkl_path` or :func:`solve_newton`.
+        The solutions for them, from :func:`mkl_path` or :func:`solve_newton`. One
+        without ``proof``, such as zero weights at :func:`lam_max` and above, is checked
+        with all dual variables at their upper ends, which are optimal there.
 
     Returns
     -------
@@ -238,6 +240,6 @@ def check_path(
     """
     ends = []
     for lam, one in zip(lams, found):
-        a = smoothed_dual(problem, *one.proof)
+        a = smoothed_dual(problem, *one.proof) if "proof" in one else problem.w
         ends.append(check_certificate(problem, regularizer, lam, one.mu, a).gap)
     return np.array(ends)
