@@ -398,3 +398,16 @@ def test_class_weight_has_three_forms():
     for weights in ("even", ["a"], 2.0, np.ones(2)):
         with pytest.raises(ValueError, match="a dictionary, 'balanced' or None"):
             check_class_weight(weights, ["a", "b"])
+
+
+@pytest.mark.parametrize("C", [1, (0.1, 1)])
+@pytest.mark.parametrize("model", MACHINES[:5], ids=repr)
+def test_kernels_beyond_single_precision(model, C):
+    y = np.arange(20) % 2
+    grams = [1e39 * np.equal.outer(y, y), np.eye(20)]
+    stack = np.swapaxes(np.array(grams), 0, 1)
+    model = clone(model).set_params(
+        kernels="precomputed", C=C, center=False, scale=False
+    )
+    with pytest.raises(ValueError, match=r"kernels\[0\] has a largest entry of 1e\+39"):
+        model.fit(stack, y)

@@ -231,10 +231,10 @@ def _solved(solve):
 
 
 def _endings(problem, regularizer, lams, found, ends, n_warnings, tol):
-    """A solver stops at its tolerance, or warns. It may warn only if a threshold is next
-    to nothing, or if the checker, too, sees a gap that is wider, and rounding explains it:
-    the values of the kernels, which are in single precision, move the objective by
-    more, or units are far apart."""
+    """A solver stops at its tolerance, or warns. It may warn only if a threshold is
+    next to nothing, or if the checker, too, sees a gap that is wider, and rounding
+    explains it: the values of the kernels, which are in single precision, move the
+    objective by more, or units are far apart."""
     wide = [not one.gap <= tol for one in found]
     checks = [identical(n_warnings, sum(wide), "warnings")]
     size = np.abs(problem.Z)
