@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
 
 import okbook.mkl.pairs as pairs
 from okbook.labs import forest_uci_mkl as forest, mkl_protein_localisation as proteins
@@ -19,7 +20,10 @@ from okbook.mkl import (
     Regularizer,
     certificate,
     check_certificate,
+    check_path,
     dual_value,
+    duality_gap,
+    lam_max,
     make_regularizer,
     mkl_path,
     relative_gap,
@@ -391,9 +395,12 @@ def test_a_negative_gap_raises(monkeypatch, part):
         solve_newton(problem, term, 0.05, tol=1e-9)
     with pytest.raises(ArithmeticError, match="contradict each other"):
         mkl_path(problem, term, [0.05], tol=1e-9)
-    for objective, dual in ((1.0, 1.0 + 1e-15), (np.nan, 0.0), (1.0, np.nan)):
+    for objective, dual in ((1.0, 1.0 + 1e-15), (1.0, np.nan)):
         with pytest.raises(ArithmeticError, match="contradict each other"):
             relative_gap(objective, dual)
+    for objective in (np.nan, np.inf):  # no upper bound is no contradiction
+        with pytest.raises(ValueError, match="The objective overflows"):
+            relative_gap(objective, 0.0)
     assert relative_gap(2.0, 2.0) == 0.0 and relative_gap(1.0, -np.inf) == np.inf
 
 
@@ -482,6 +489,73 @@ def test_cvxpy_says_where_it_fails():
     for solver in (solve_cvxpy, solve_newton, solve_sgd):
         with pytest.raises(ValueError, match="The 'tol' parameter of solve_"):
             solver(problem, term, 0.1, tol=-1)
+
+
+def twenty(scale=1.0):
+    "Twenty examples of two classes, and a kernel that separates them beside a unit."
+    y = np.arange(20) % 2
+    t = 2.0 * y - 1.0
+    return PairProblem([scale * (np.outer(t, t) + np.eye(20)), np.eye(20)], y)
+
+
+def test_what_overflows_is_no_contradiction():
+    problem, square = twenty(), make_regularizer("l2", 2)
+    for call in (
+        lambda: certificate(problem, square, 0.1, [1e200, 1e200], problem.w),
+        lambda: duality_gap(problem, square, 0.1, [1e300, 0.0]),
+        lambda: solve_sgd(problem, square, 1e-160, random_state=0),
+    ):
+        with pytest.raises(ValueError, match="The objective overflows"):
+            call()
+    with pytest.raises(ValueError, match="weights overflow: steps of the length inf"):
+        solve_sgd(problem, square, 1e-320, random_state=0)
+    with pytest.raises(ValueError, match=r"mu0, must be 2 numbers from 0 to 1e\+100"):
+        solve_newton(problem, make_regularizer("l1", 2), 0.1, mu0=[1e300, 1e300])
+    with pytest.raises(ValueError, match="quadratic term underflows: .* has 1e-300"):
+        check_certificate(problem, square, 1e-300, [0.0, 0.0], problem.w)
+
+
+@pytest.mark.parametrize("lam", [1e-15, 1e-20, 1e-27, 1e-60])
+@pytest.mark.filterwarnings("ignore:The relative duality gap")
+def test_dual_variables_of_zero_prove_zero(lam):
+    """thm-pairs-dual: D(0) = 0, whatever the rounding, so that the gap is never above
+    1, and the proof of a solution yields the dual variables of its bound."""
+    problem, term = twenty(), make_regularizer("l2", 2)
+    assert dual_value(problem, term, lam, np.zeros(problem.n_pairs)) == 0.0
+    found = [solve_newton(problem, term, lam), mkl_path(problem, term, [lam])[0]]
+    for one, ends in zip(found, check_path(problem, term, [lam, lam], found)):
+        assert one.gap <= 1.0 and one.dual >= 0.0
+        assert_allclose(ends, [one.gap, one.gap], rtol=1e-9)
+    assert_array_equal(found[0].a, smoothed_dual(problem, *found[0].proof))
+
+
+def test_a_path_is_checked_by_its_proof_where_all_weights_are_zero():
+    "Just below lam_max zero weights may close the gap, and a = w proves less."
+    y, gen = np.arange(260) % 2, np.random.default_rng(0)
+    x = gen.normal(size=260) + 2.0 * y - 1.0, gen.normal(size=260)
+    problem = PairProblem([standardize_gram(np.outer(f, f)) for f in x], y)
+    term = make_regularizer("l1", 2)
+    lams = lam_max(problem, term) * np.array(
+        [0.9999, 0.999, 0.99, 0.98, 0.97, 0.95, 0.9, 0.8, 0.6, 0.5]
+    )
+    found = mkl_path(problem, term, lams, tol=1e-2)
+    assert not found[3].mu.any() and found[-1].mu.any()
+    ends = check_path(problem, term, lams, found)
+    gaps = np.array([one.gap for one in found])
+    assert_allclose(ends, np.c_[gaps, gaps], atol=1e-9)
+    nothing = Bunch(mu=np.zeros(2))  # known to be optimal, and not solved for
+    top = [1.0001 * lam_max(problem, term)]
+    assert_allclose(check_path(problem, term, top, [nothing]), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("tol", [1, 1.0, np.inf, -0.1])
+def test_a_relative_gap_of_one_is_no_tolerance(tol):
+    problem, term = twenty(), make_regularizer("l2", 2)
+    for solve in (solve_newton, solve_cvxpy):
+        with pytest.raises(ValueError, match="The 'tol' parameter of solve_"):
+            solve(problem, term, 0.1, tol=tol)
+    with pytest.raises(ValueError, match="The 'tol' parameter of mkl_path"):
+        mkl_path(problem, term, [0.1], tol=tol)
 
 
 # --- what is stored ---

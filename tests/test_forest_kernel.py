@@ -2,6 +2,7 @@
 every message."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import is_psd
+from okbook.ensembles import Bagging, RandomizedTreeClassifier
 from okbook.forest_kernel import (
     CentredForestKernel,
     ForestKernel,
@@ -66,6 +68,8 @@ FORESTS = {
     "AdaBoost": AdaBoostClassifier(
         DecisionTreeClassifier(max_depth=3), n_estimators=7, random_state=0
     ),
+    "votes": Bagging(n_estimators=7, random_state=0),
+    "one randomized tree": RandomizedTreeClassifier(max_depth=4, random_state=0),
     "one tree": DecisionTreeClassifier(max_depth=4, random_state=0),
     "output kernel": OutputKernelRandomForest(
         "dirac", n_estimators=7, min_samples_leaf=3, random_state=0
@@ -855,3 +859,121 @@ def test_scikit_learns_checks(estimator, check):
 
 def test_a_kernel_that_is_zero_has_no_alignment():
     assert target_alignment(np.zeros((4, 4)), [0, 1, 0, 1]) == 0.0
+
+
+def exact_values(Phi, y, C, found):
+    "Both values of a machine in rational arithmetic."
+    number = lambda values: [Fraction(float(v)) for v in values]
+    rows, w, alpha = (
+        [number(row) for row in Phi],
+        number(found.coef),
+        number(found.alpha),
+    )
+    signs, (b, C) = [1 if label else -1 for label in y], number([found.intercept, C])
+    own = [sum(a * s * v for a, s, v in zip(alpha, signs, c)) for c in zip(*rows)]
+    scores = [sum(map(Fraction.__mul__, row, w)) + b for row in rows]
+    slacks = sum(max(Fraction(0), 1 - s * f) for s, f in zip(signs, scores))
+    return sum(v * v for v in w) / 2 + C * slacks, sum(alpha) - sum(
+        v * v for v in own
+    ) / 2
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4, 1e10])
+def test_the_gap_in_exact_arithmetic_is_not_larger(scale, C):
+    for seed in range(27, 33):
+        rng = np.random.default_rng(seed)
+        Phi = rng.normal(size=(10, 8 if seed % 2 else 3)) * scale
+        y = np.r_[0, 1, rng.integers(0, 2, 8)]
+        options = {"tol": 1e-6, "max_epochs": 130, "random_state": 0}
+        found = linear_svm(sp.csr_array(Phi), y, C, **options)
+        primal, dual = exact_values(Phi, y, C, found)
+        assert dual <= primal <= Fraction(found.primal)
+        assert Fraction(found.dual) <= dual
+        assert primal - dual <= Fraction(found.primal - found.dual)
+        reported = (found.primal - found.dual) / found.primal
+        assert reported <= 1.001 * float((primal - dual) / primal) + 1e-10
+
+
+def test_a_gap_that_rounding_hides_is_warned_of():
+    rng = np.random.default_rng(27)
+    Phi = sp.csr_array(rng.normal(size=(10, 8)) * 1e6)
+    y = np.r_[0, 1, rng.integers(0, 2, 8)]
+    with pytest.warns(ConvergenceWarning, match="scale the features"):
+        linear_svm(Phi, y, 100.0, tol=1e-6, random_state=0)
+
+
+def test_values_in_the_wrong_order_are_an_error(monkeypatch):
+    "A w that is not that of the dual variables would be a bug."
+    monkeypatch.setattr(hyperplanes, "_precise_slacks", lambda *_: -np.ones(4))
+    Phi, y = sp.csr_array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    with pytest.raises(RuntimeError, match="below the dual value"):
+        linear_svm(Phi, y, 0.01)
+
+
+def test_leaves_are_looked_up_only_in_what_has_them(data):
+    "No memory outside of the arrays is read, whatever they hold."
+    X, y = data
+    forest = RandomForestClassifier(2, random_state=0).fit(X, y)
+    shapes = [tree_shape(tree, "size") for tree in forest]
+    A = leaf_numbers(forest, X[:8], shapes)
+    n_leaves = [len(shape.leaf) for shape in shapes]
+    for wrong in (np.full((2, 8), 10**7), A.astype(int) - 10**3):
+        with pytest.raises(ValueError, match="A must hold numbers of leaves: tree 0"):
+            nearest_ancestor_gram(shapes, wrong)
+        with pytest.raises(ValueError, match="B must hold numbers of leaves: tree 0"):
+            nearest_ancestor_gram(shapes, A, wrong)
+        with pytest.raises(ValueError, match="leaves must hold numbers of leaves"):
+            leaf_map(wrong, n_leaves)
+    with pytest.raises(ValueError, match="A must hold numbers of leaves, from 0: got"):
+        shared_leaf_gram(A.astype(int) - 10**3)
+    with pytest.raises(ValueError, match="each of the 8 trees: got 2"):
+        nearest_ancestor_gram(shapes, A.T)
+    for wrong in ([], "ab", [tuple(shape) for shape in shapes]):
+        with pytest.raises(TypeError, match="shapes must be a list of TreeShape"):
+            nearest_ancestor_gram(wrong, A)
+        with pytest.raises(TypeError, match="shapes must be a list of TreeShape"):
+            ancestor_map(wrong)
+    first = shapes[0]
+    for part in (
+        {"parent": first.parent + 10**6},
+        {"parent": np.zeros_like(first.parent)},  # a cycle
+        {"last": first.last + 10**6},
+        {"leaf": first.leaf - 10**6},
+        {"value": first.value[:-1]},
+    ):
+        with pytest.raises(ValueError, match="shapes must be shapes of trees"):
+            nearest_ancestor_gram([first._replace(**part), shapes[1]], A)
+    with pytest.raises(ValueError, match="values that do not fall"):
+        ancestor_map([first._replace(value=-first.value)])
+    with pytest.raises(ValueError, match="shapes must be those of the trees"):
+        leaf_numbers(forest, X, shapes[::-1])
+    with pytest.raises(ValueError, match="tree must be one tree"):
+        tree_shape(forest)
+    with pytest.raises(ValueError, match="ancestor must be None, 'size' or 'depth'"):
+        tree_shape(forest[0], "nearest")
+    with pytest.raises(ValueError, match="each of the 2 trees: got 1"):
+        vote_hyperplane(forest, [1.0])
+    with pytest.raises(ValueError, match="inputs that the forest was grown on"):
+        oob_accuracies(forest, X[:40], y[:40])
+
+
+def test_leaf_numbers_of_two_types(data):
+    "What is no leaf in one type is none in the other."
+    X, y = data
+    kernel = ForestKernel(RandomForestClassifier(5, random_state=0), oob=True)
+    kernel = kernel.fit(X, y)
+    short, wide = kernel.leaves_, kernel.leaves_.astype(np.uint32)
+    wide[short == 2**16 - 1] = 2**32 - 1
+    shapes = [tree_shape(tree, "size") for tree in kernel.forest_]
+    for gram in (shared_leaf_gram, lambda *two: nearest_ancestor_gram(shapes, *two)):
+        for two in ((short, wide), (wide, short)):
+            assert_array_equal(gram(*two), gram(short, short))
+
+
+def test_weights_that_single_precision_cannot_hold(data):
+    for factor in (1e-300, 1e300):
+        kernel = ForestKernel(FORESTS["random forest"], tree_weights=[factor] * 7)
+        with pytest.raises(ValueError, match="single precision has room for"):
+            kernel.fit(*data)

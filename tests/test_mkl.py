@@ -25,6 +25,7 @@ from okbook.mkl import (
     pair_correlations,
     pair_labels,
     solve_cvxpy,
+    solve_newton,
     standardize_gram,
 )
 from okbook.mkl.pairs import _pack_upper
@@ -647,3 +648,29 @@ def test_bad_regularizers():
     with pytest.raises(ValueError, match="Kernel 1 has the linear coefficient 0"):
         Regularizer([1.0, 0.0], np.zeros((2, 2)))
     assert repr(make_regularizer("l1", 3)) == "Regularizer('l1', 3 kernels)"
+
+
+def test_quadratic_program_with_a_large_negative_entry():
+    "An entry of u that is negative, in its unit or at all, hides no positive slope."
+    for A, u in (
+        (np.diag([1.0, 1e-30]), np.array([1.0, -1.0])),
+        (np.eye(2), np.array([1.0, -1e12])),
+        (np.eye(2), np.array([1e-6, -1e6])),
+    ):
+        x = nonnegative_quadratic(A, u)
+        assert_allclose(x, np.array([u[0], 0.0]), rtol=1e-9, strict=True)
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e-25])
+def test_newton_with_a_kernel_in_another_unit(unit):
+    y, gen = np.arange(40) % 2, np.random.default_rng(0)
+    f, g = gen.normal(size=40) + 2.0 * y - 1.0, gen.normal(size=40)
+    term = make_regularizer("l1", 2)
+    problem = PairProblem([np.outer(f, f), unit * np.outer(g, g)], y)
+    found = solve_newton(problem, term, 0.1)
+    assert found.gap <= 1e-3 and found.objective == pytest.approx(0.3577, abs=1e-3)
+
+
+def test_number_of_pairs_has_32_bits():
+    with pytest.raises(ValueError, match=r"'n_pairs' parameter .* \[2, 2147483647\]"):
+        PairProblem([np.eye(4)], [0, 0, 1, 1], n_pairs=10**30)

@@ -22,6 +22,7 @@ from okbook.core import (
     LinearKernel,
     RBFKernel,
     centered_alignment,
+    check_class_weight,
 )
 from okbook.mkl import (
     AlignmentMKL,
@@ -370,3 +371,43 @@ def test_reversed_columns_are_refused_and_not_mispredicted():
         assert model.feature_names_in_.tolist() == X.columns.tolist()
         with pytest.raises(ValueError, match="must be in the same order as they were"):
             model.predict(X[X.columns[::-1]])
+
+
+@pytest.mark.parametrize("model", MACHINES[:2], ids=repr)
+@pytest.mark.parametrize(
+    "weights, message",
+    [
+        ({0: np.nan, 1: 1.0}, "positive finite numbers: 0 has nan"),
+        ({0: np.inf}, "0 has inf"),
+        ({0: 0, 1: 0}, "0 has 0"),
+        ({0: 10**400}, "0 has 1000"),
+        ({1: -1.0}, "1 has -1.0"),
+        ({0: "a"}, "0 has 'a'"),
+        ({3: 1.0}, r"key 3, which is no class: the classes are \[0, 1, 2\]"),
+    ],
+)
+def test_class_weights_are_positive_numbers_for_classes(iris, model, weights, message):
+    X, y, _, _ = iris
+    with pytest.raises(ValueError, match=f"class_weight .*{message}"):
+        clone(model).set_params(class_weight=weights).fit(X, y)
+
+
+def test_class_weight_has_three_forms():
+    for weights in (None, "balanced", {"a": 1}, {"a": np.float32(2), "b": True}, {}):
+        check_class_weight(weights, ["a", "b"])
+    for weights in ("even", ["a"], 2.0, np.ones(2)):
+        with pytest.raises(ValueError, match="a dictionary, 'balanced' or None"):
+            check_class_weight(weights, ["a", "b"])
+
+
+@pytest.mark.parametrize("C", [1, (0.1, 1)])
+@pytest.mark.parametrize("model", MACHINES[:5], ids=repr)
+def test_kernels_beyond_single_precision(model, C):
+    y = np.arange(20) % 2
+    grams = [1e39 * np.equal.outer(y, y), np.eye(20)]
+    stack = np.swapaxes(np.array(grams), 0, 1)
+    model = clone(model).set_params(
+        kernels="precomputed", C=C, center=False, scale=False
+    )
+    with pytest.raises(ValueError, match=r"kernels\[0\] has a largest entry of 1e\+39"):
+        model.fit(stack, y)

@@ -59,3 +59,8 @@ def test_bad_input(kernels):
         learn_gram_weights([], y)
     with pytest.raises(ValueError, match="semi-definite"):
         learn_gram_weights([-np.eye(12)], y)
+
+
+def test_value_of_a_matrix_beyond_single_precision():
+    with pytest.raises(ValueError, match=r"K has a largest entry of 1e\+300"):
+        machine_value(1e300 * np.eye(4), [0, 0, 1, 1])

@@ -628,6 +628,28 @@ def test_stochastic_gradient_stops_and_repeats():
     assert one.objective >= exact.dual and one.dual <= exact.objective
 
 
+@pytest.mark.parametrize("name", ["l2", "l1"])
+@pytest.mark.parametrize("least", [-4, -6])
+def test_a_path_whose_sample_falls_below_zero(name, least):
+    """eq-mklsolve-shift: the linear shift of a sample can make its objective negative
+    where one kernel separates the classes. The sample is left then."""
+    n, gen = 256, np.random.default_rng(0)
+    y = np.arange(n) % 2
+    x = 4.0 * (2.0 * y - 1.0) + 0.3 * gen.normal(size=n)
+    kernels = [np.outer(x, x) / 16, np.outer(*[gen.normal(size=n)] * 2)]
+    problem, term = PairProblem(kernels, y, check_psd=False), make_regularizer(name, 2)
+    lams = np.logspace(0, least, 22)
+    for lam, found in zip(lams, mkl_path(problem, term, lams)):
+        assert found.gap <= 1e-3
+        alone = solve_newton(problem, term, lam)
+        assert_allclose(found.objective, alone.objective, rtol=2e-3)
+
+
+def test_width_where_the_objective_is_negative():
+    "A fifth of the last, the least: no gap is a tolerable part of the objective."
+    assert next_width(0.4, 1e-3, gap=1e-3, objective=-0.1, tol=1e-3) == 0.2 * 0.4
+
+
 # --- the estimator ---
 
 
@@ -874,3 +896,28 @@ def test_other_shapes_at_prediction():
     )
     with pytest.raises(ValueError, match="2 kernels with 75 training examples"):
         model.transform(np.ones((3, 2, 7)))
+
+
+def test_stochastic_gradient_takes_the_tolerance_of_the_estimator():
+    X, y = iris(slice(None, None, 5))
+    options = {"solver": "sgd", "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="not tol=1e-09"):
+        KernelCombiner(BLOCKS, "l2", 10.0, tol=1e-9, **options).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loose = KernelCombiner(BLOCKS, "l2", 10.0, tol=0.9, **options).fit(X, y)
+    assert 1e-3 < loose.gap_ <= 0.9 or loose.n_iter_ == 1000
+
+
+def test_zero_weights_where_lam_max_is_infinite():
+    X, y = iris(slice(None, None, 5))
+    with pytest.warns(UserWarning, match="too small to tell. Choose a smaller lam or"):
+        model = KernelCombiner(BLOCKS, "l2", 1e100).fit(X, y)
+    assert not model.weights_.any()
+
+
+@pytest.mark.parametrize("tol", [1, 1.5])
+def test_the_tolerance_of_an_estimator_is_below_one(tol):
+    X, y = iris(slice(None, None, 5))
+    with pytest.raises(ValueError, match=r"'tol' parameter .* range \[0.0, 1.0\)"):
+        KernelCombiner(BLOCKS, tol=tol).fit(X, y)

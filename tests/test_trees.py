@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 from numba import typeof, types
@@ -34,7 +35,10 @@ from okbook.trees import (
     OutputKernelRandomForest,
     OutputKernelTree,
     _splits,
+    decision_paths,
     export_text,
+    find_leaves,
+    node_weights,
     plot_tree,
     prune_tree,
     resolve_max_features,
@@ -42,6 +46,7 @@ from okbook.trees import (
     search_form,
     split_score,
     tree as trees,
+    tree_leaves,
 )
 
 ENSEMBLES = [OutputKernelBagging, OutputKernelRandomForest, OutputKernelExtraTrees]
@@ -371,7 +376,7 @@ def test_few_of_many_features_sorted_listed_and_copied(kind, form, peer):
 def test_compiling_is_announced_once(caplog):
     "What numba compiles beside the search, and what comes later, is silent."
     announce = trees._FirstFit()
-    for function in (trees.find_leaves, trees.grow, trees.grow):
+    for function in (trees._find_leaves, trees.grow, trees.grow):
         announce.on_start(Event("numba:compile", "START", {"dispatcher": function}))
     assert [r.name for r in caplog.records] == ["okbook"]
     assert "compiles its tree search" in caplog.text
@@ -994,3 +999,83 @@ def test_the_search_returns_numbers_only():
     assert len(compiled) > 20 and len(returned) > 3
     assert not any(map(_holds_an_array, returned))
     assert _holds_an_array(typeof((np.ones(1), 1.0)))
+
+
+def test_leaves_are_looked_for_only_in_what_is_a_tree():
+    "No memory outside of the arrays is read, whatever they hold."
+    X = np.zeros((2, 1), np.float32)
+    good = np.array([2, -1, -1]), np.array([0, -1, -1]), np.array([0.5, 0, 0])
+    assert_array_equal(find_leaves(X, *map(list, good)), [1, 1])
+    for right, feature, threshold in [
+        ([10**9, -1, -1], [0, -1, -1], [0.5, 0, 0]),
+        ([2, -1, -1], [10**9, -1, -1], [0.5, 0, 0]),
+        ([0, -1, -1], [0, -1, -1], [0.5, 0, 0]),  # a cycle
+        ([1, -1, -1], [0, -1, -1], [0.5, 0, 0]),
+    ]:
+        with pytest.raises(ValueError, match="does not fit X of 1 columns: node 0 of"):
+            find_leaves(X, right, feature, threshold)
+    with pytest.raises(ValueError, match="an entry for each node: got 3, 3 and 2"):
+        find_leaves(X, good[0], good[1], [0.5, 0])
+    Z = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
+    tree = OutputKernelTree().fit(Z, Z[:, 1] + Z[:, 2]).tree_
+    with pytest.raises(ValueError, match="does not fit X of 1 columns.*feature [12]"):
+        tree_leaves(tree, Z[:, :1])
+    for function, name in ((node_weights, "nodes"), (decision_paths, "leaves")):
+        for wrong in (-1, tree.node_count, 10**9):
+            with pytest.raises(ValueError, match=f"{name} must be indices of nodes"):
+                function(tree, np.array([0, wrong]))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "dirac", "rbf"])
+def test_weights_may_be_a_series_or_read_only(kernel):
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(24, 3)), np.linspace(1.0, 2.0, 24)
+    y = np.arange(24) % 3 if kernel == "dirac" else rng.normal(size=24)
+    known = OutputKernelTree(kernel).fit(X, y, w)
+    locked = w.copy()
+    locked.flags.writeable = False
+    for given in (pd.Series(w), locked, np.repeat(w, 2)[::2], list(w)):
+        found = OutputKernelTree(kernel).fit(X, y, sample_weight=given)
+        assert_array_equal(found.predict(X), known.predict(X))
+        path = OutputKernelTree(kernel).cost_complexity_pruning_path(X, y, given)
+        assert len(path.ccp_alphas) > 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_common_factor_of_the_weights_makes_no_difference(model, kernel):
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(24, 3)), np.linspace(1.0, 2.0, 24)
+    y = X @ rng.normal(size=3)
+    options = {"max_depth": 2, "random_state": 0, "candidates": "train"}
+    predict = lambda w: few(model, kernel, **options).fit(X, y, w).predict(X)
+    for factor in (1e100, 1e160, 1e300, 1e-100, 1e-300):
+        assert_allclose(predict(factor * w), predict(w), rtol=0, atol=1e-12)
+    assert_array_equal(predict(2.0**900 * w), predict(w))
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ma.array(np.ones(6), mask=[1, 0, 0, 0, 0, 0]), "1 masked entries"),
+        (np.arange(6).astype("M8[D]"), r"must hold numbers: got datetime64\[D\]"),
+        (list("abcdef"), "sample_weight must be an array"),
+        ([[1, 2], [1], 1, 1, 1, 1], "sample_weight is ragged"),
+        (np.ones((6, 2)), "1d array"),
+        (np.r_[1e-200, np.ones(5)], "differ by more than a factor of 2e.60"),
+    ],
+)
+def test_weights_that_are_none_are_refused(weight, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        OutputKernelTree().fit(np.eye(6), np.arange(6.0), sample_weight=weight)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_huge_limits_are_no_limits(model):
+    X = np.random.default_rng(0).normal(size=(24, 3))
+    predict = lambda **options: (
+        few(model, random_state=0, **options).fit(X, X[:, 0]).predict(X)
+    )
+    assert_array_equal(predict(max_depth=10**30), predict())
+    for name in ("min_samples_leaf", "min_samples_split"):
+        assert_array_equal(predict(**{name: 10**30}), predict(**{name: 25}))

@@ -5,21 +5,30 @@ what it judges, one for each check, and each check must notice its own within a 
 cases. A check that cannot fail fails here.
 """
 
+import importlib
+import inspect
 import itertools
+import pkgutil
 import re
 import subprocess
 import sys
+import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.stats import norm
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
+import okbook
 from okbook import verify
 from okbook._extras import MissingExtra
 from okbook.cli import main
+from okbook.core import Kernel
 from okbook.ensembles import RandomizedTreeClassifier
 from okbook.tables import TableError
 from okbook.trees import OutputKernelTree, node_weights, tree_leaves
@@ -38,6 +47,8 @@ from okbook.verify import (
     shrink,
     store_run,
 )
+from okbook.verify.certificates import beyond
+from okbook.verify.estimators import _ALL as ESTIMATORS_OF
 from okbook_book.equations import equation_index
 
 CHECKS = {check.name: check for check in find_checks()}
@@ -207,6 +218,40 @@ def nameless(target):
     def wrong(model, *inputs):
         vars(model).pop("feature_names_in_", None)
         return target(model, *(np.asarray(X) for X in inputs))
+
+    return wrong
+
+
+def warning(target):
+    "A solver that warns, whatever it has reached."
+
+    def wrong(*args, **kwargs):
+        warnings.warn("The gap is wide.", ConvergenceWarning, stacklevel=2)
+        return target(*args, **kwargs)
+
+    return wrong
+
+
+def stopping(target):
+    "A solver that stops after a step, and says so."
+
+    def wrong(*args, **kwargs):
+        return target(*args, **kwargs | {"max_iter": 1})
+
+    return wrong
+
+
+def refuse(*args):
+    "A function that finds every kernel to be zero."
+    raise ValueError("Kernel 0 is zero: it correlates with nothing.")
+
+
+def last_spoilt(target):
+    "The points of a pass, of which the last has a wrong sum."
+
+    def wrong(*args):
+        *first, last = target(*args)
+        return [*first, replace(last, total=1.001 * last.total)]
 
     return wrong
 
@@ -538,27 +583,52 @@ MUTANTS = [
     ("adaboost-samples", "votes.margins", spoiled),
     ("pairs-values", "certificates.PairProblem.margins", spoiled),
     ("pairs-correlations", "certificates.pair_correlations", spoiled),
+    ("pairs-correlations", "certificates.pair_correlations", lambda _: refuse),
     ("mkl-newton", "certificates.solve_newton", too_sure),
+    ("mkl-newton", "certificates.solve_newton", warning),
+    ("mkl-newton", "certificates.solve_newton", stopping),
     ("mkl-others", "certificates.solve_cvxpy", too_sure),
     ("mkl-checker", "certificates.check_certificate", lenient),
     ("mkl-path", "certificates.mkl_path", too_sure),
+    ("mkl-path", "certificates.mkl_path", warning),
+    ("mkl-path", "certificates.check_path", spoiled),
     ("mkl-combiner", "certificates.KernelCombiner.fit", None),
     ("mkl-lam-max", "certificates.lam_max", None),
+    ("mkl-smoothed", "certificates.smoothed_dual", spoiled),
+    ("mkl-smoothed", "certificates.evaluate_many", last_spoilt),
+    ("mkl-gap", "certificates.duality_gap", spoiled),
+    ("mkl-gap", "certificates.optimality_conditions", spoiled),
+    ("mkl-large", "certificates.mkl_path", too_sure),
+    ("mkl-large", "certificates.mkl_path", warning),
+    ("mkl-large", "certificates.check_path", spoiled),
+    ("mkl-semidefinite", "certificates.machine_value", spoiled),
+    ("mkl-semidefinite", "certificates.learn_gram", None),
+    ("mkl-semidefinite", "certificates.learn_gram_weights", None),
     ("nonnegative", "certificates.nonnegative_quadratic", spoiled),
+    ("nonnegative-units", "certificates.nonnegative_quadratic", spoiled),
     ("alignment-weights", "certificates.target_alignment", spoiled),
+    ("alignment-weights", "certificates.alignment_weights", None),
     ("standardize", "certificates.standardize_gram", spoiled),
     ("linear-svm", "certificates.linear_svm", spoiled),
+    ("linear-svm", "certificates.linear_svm", warning),
+    ("linear-svm-exact", "certificates.linear_svm", None),
     ("intercept", "certificates.best_intercept", spoiled),
     ("separable", "certificates.separating_hyperplane", None),
     ("margin-regression", "certificates.margin_objectives", spoiled),
+    ("margin-regression", "certificates.margin_objectives", None),
+    ("margin-weights", "certificates.MaximumMarginRegression.weights", spoiled),
     ("pairwise-svm", "certificates.pairwise_svm", None),
+    ("pairwise-svm", "certificates.pairwise_svm", warning),
     ("local-svm", "certificates.local_svms", None),
     ("pickle", "estimators._answers", every_other),
+    ("pickle", "estimators.LinkPredictorCV.__getstate__", None),
     ("refit", "estimators._answers", every_other),
     ("threads", "estimators._answers", every_other),
+    ("threads", "estimators._fit", None),
     ("threads-mkl", "estimators._fit", otherwise),
     ("frames", "estimators._answers", nameless),
     ("queries", "estimators._answers", every_other),
+    ("queries", "estimators.StructuredSVM.weights", None),
     ("layout", "estimators._answers", every_other),
     ("precision", "estimators._answers", every_other),
     ("columns", "estimators._answers", every_other),
@@ -655,6 +725,69 @@ def twice_as_long(target):
     return wrong
 
 
+def exact_looking(target):
+    "A machine whose primal value leaves out what rounding adds to its slacks."
+
+    def wrong(*args, **kwargs):
+        found = target(*args, **kwargs)
+        found.primal = found.dual
+        return found
+
+    return wrong
+
+
+def raised(target):
+    "A learnt matrix, or weights, with a value that is too high."
+
+    def wrong(*args, **kwargs):
+        found = target(*args, **kwargs)
+        for name in found.keys() & {"K", "mu"}:
+            found[name] = 1.01 * found[name]
+        return found
+
+    return wrong
+
+
+def jointly(target):
+    "Weights that are learnt jointly, whatever was asked for."
+    return lambda kernels, y, method: target(kernels, y)
+
+
+def steep(target):
+    "The dual value with another factor in the place of 0.5."
+
+    def wrong(Q, alpha, C):
+        return target(Q, alpha, C)[0], float(alpha.sum() - 50.0 * alpha @ Q @ alpha)
+
+    return wrong
+
+
+def forgetful(target):
+    "A pickle without the threshold."
+
+    def wrong(self):
+        return target(self) | {"threshold_": 0.0}
+
+    return wrong
+
+
+def torn(target):
+    "A forest that loses its last tree where the trees are shared among threads."
+
+    def wrong(name, X, y, weight=None, **params):
+        size = next(key for key in params if key.endswith("n_estimators"))
+        if params["n_jobs"] == 2 and params[size] > 16 and len(X) > 64:
+            params = params | {size: params[size] - 1}
+        return target(name, X, y, weight, **params)
+
+    return wrong
+
+
+def by_number(target):
+    "Weights that depend on how many queries there are."
+    return lambda self, X: target(self, X) * (1.0 + 0.001 * len(X))
+
+
 OTHERS = {
     "closed_forms.SpectrumKernel.list_features": without_repetitions,
     "closed_forms.WeisfeilerLehmanKernel.list_features": first_rounds,
@@ -685,6 +818,14 @@ OTHERS = {
     "local-svm": lambda target: (
         lambda *a, **k: (lambda found: (0.5 * found[0], found[1]))(target(*a, **k))
     ),
+    "certificates.learn_gram": raised,
+    "certificates.learn_gram_weights": raised,
+    "certificates.alignment_weights": jointly,
+    "linear-svm-exact": exact_looking,
+    "margin-regression": steep,
+    "estimators.LinkPredictorCV.__getstate__": forgetful,
+    "threads": torn,
+    "queries": by_number,
     "gram-or-kernel": lambda target: (
         lambda a, b, tolerance: target([spoil(x) for x in a], b, tolerance)
     ),
@@ -744,6 +885,37 @@ def test_the_counterexample_is_small(monkeypatch, name, part, entries):
     again = re.search(r"again: okbook (.*)", text)[1].split()
     assert f"{name} DISAGREES" in text and f"{part} = array(" in text
     assert main(again) == 1
+
+
+# The checks of certificates and of estimators
+
+
+@pytest.mark.parametrize(
+    "excess, by",
+    [(-1.0, 0.0), (2.0, 2.0), ([-1.0, 3.0, 0.5], 3.0), (np.nan, np.nan)],
+)
+def test_what_is_not_a_number_is_beyond_every_bound(excess, by):
+    "``max(0.0, nan)`` is 0, with which a comparison would agree."
+    found = beyond(excess)
+    np.testing.assert_equal(found, by)
+    assert (compare(found, 0.0, 1e-9, 1.0).error > 0) == (not by <= 0)
+    np.testing.assert_equal(beyond([by, np.nan]), np.nan)
+
+
+def test_every_public_estimator_is_registered():
+    "Kernels are no estimators, and those of a lab are its own."
+    found = set()
+    for module in pkgutil.walk_packages(okbook.__path__, "okbook."):
+        if module.name.startswith(("okbook.labs", "okbook.verify")):
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            public = inspect.isclass(value) and not name.startswith("_")
+            if public and value.__module__.startswith("okbook."):
+                if issubclass(value, BaseEstimator) and not issubclass(value, Kernel):
+                    found.add(value)
+    assert len(found) > 30
+    registered = {type(estimator) for estimator in ESTIMATORS_OF.values()}
+    assert {kind for kind in registered if not issubclass(kind, Kernel)} == found
 
 
 # The machinery

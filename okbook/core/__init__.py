@@ -8,6 +8,7 @@ counterexamples.
 
 from .checks import (
     check_array,
+    check_class_weight,
     check_finite,
     check_score_weight,
     is_finite,
@@ -138,6 +139,7 @@ __all__ = [
     "center_gram",
     "centered_alignment",
     "check_array",
+    "check_class_weight",
     "check_finite",
     "check_folds",
     "check_gram",

@@ -437,7 +437,8 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         root = np.zeros(len(X), np.int32)
         grower.outputs = shrink_residuals(outputs, root, self._prior, 1.0, 1)
         losses = [_mean_losses(grower.outputs, used, held)]
-        recent = np.full(int(self.n_iter_no_change or 1), np.inf)
+        patience = min(self.n_iter_no_change or 1, self.n_estimators)
+        recent = np.full(int(patience), np.inf)
         silent, name = not self.verbose, type(self).__name__
         for m in tqdm(range(self.n_estimators), name, unit="tree", disable=silent):
             if losses[-1][0] <= negligible:

@@ -589,6 +589,16 @@ class ClassificationTree(NamedTuple):
     value: np.ndarray
     weighted_n_node_samples: np.ndarray
 
+    @property
+    def node_count(self) -> int:
+        "Number of nodes."
+        return len(self.feature)
+
+    @property
+    def children_left(self) -> Array:
+        "Index of the left child; -1 for a leaf."
+        return np.where(self.feature < 0, -1, np.arange(1, self.node_count + 1))
+
 
 @jit
 def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
@@ -1069,8 +1079,8 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         "The parameters as the search wants them."
         return _Rules(
             resolve_max_features(self.max_features, p),
-            int(self.n_best),
-            2**31 if self.max_depth is None else int(self.max_depth),
+            int(min(self.n_best, n)),
+            int(min(self.max_depth or 2**31, 2**31)),
             resolve_min_samples(self.min_samples_leaf, n),
             self.criterion == "entropy",
             xlogx,

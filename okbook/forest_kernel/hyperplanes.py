@@ -10,7 +10,7 @@ __all__ = ['separating_hyperplane', 'vote_hyperplane', 'oob_accuracies', 'separa
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -160,8 +160,13 @@ def vote_hyperplane(
         if tree_weights is None
         else np.asarray(tree_weights, dtype=float)
     )
+    if len(weights) != len(members):
+        raise ValueError(
+            f"tree_weights must hold a number for each of the {len(members)} trees: "
+            f"got {len(weights)}."
+        )
     alpha = []
-    for member, weight in zip(members, weights, strict=True):
+    for member, weight in zip(members, weights):
         counts = getattr(member.tree_, "value", np.empty((0, 0, 0)))
         if counts.shape[1:] != (1, 2):
             raise ValueError(
@@ -218,6 +223,11 @@ def oob_accuracies(forest: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Array:
         raise ValueError(f"X has {len(X)} examples, and y {len(codes)}.")
     accuracies = np.full(len(members), np.nan)
     for t, (member, chosen) in enumerate(zip(members, forest.estimators_samples_)):
+        if chosen.max() >= len(X):
+            raise ValueError(
+                f"X must be the inputs that the forest was grown on, more than "
+                f"{chosen.max()}: got {len(X)}."
+            )
         out = np.setdiff1d(np.arange(len(X)), chosen)
         seen = X[out] if columns is None else X[np.ix_(out, columns[t])]
         if len(out):
@@ -347,21 +357,83 @@ def _feasible(alpha, signs):
     )
 
 
-def _certified(Phi, signs, C, alpha):
-    """A feasible point near alpha with its w, the best intercept for that, and both
-    values."""
+class _Point(NamedTuple):
+    """A feasible point with its w, the best intercept for that, and bounds of both
+    values, whatever rounding has done: the primal one from above, the dual one from
+    below. ``gap`` is their difference as it is computed without regard to rounding."""
+
+    coef: np.ndarray
+    intercept: float
+    alpha: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+
+    def is_close(self, tol):
+        "Whether the gap is small, or would not be with the computed one closed."
+        wide = self.primal - self.dual
+        return wide <= tol * self.primal or self.is_rounding()
+
+    def is_rounding(self):
+        "Whether at least half of the gap is what rounding may have done."
+        return self.gap <= 0.5 * (self.primal - self.dual)
+
+
+@njit(cache=True, nogil=True)
+def _two_sum(a, b):
+    "A sum as it is rounded, and what rounding has taken from it."
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@njit(cache=True, nogil=True)
+def _precise_slacks(indptr, indices, data, signs, w, b):
+    """The values 1 - y (<w, phi(x)> + b), as if in twice the precision: the rounding
+    errors of sums and products are summed, too."""
+    found = np.empty(len(signs))
+    for i in range(len(signs)):
+        total, rest = _two_sum(1.0, -signs[i] * b)
+        for k in range(indptr[i], indptr[i + 1]):
+            x, y = -signs[i] * w[indices[k]], np.float64(data[k])
+            product, far_x, far_y = x * y, 134217729.0 * x, 134217729.0 * y
+            high_x, high_y = far_x - (far_x - x), far_y - (far_y - y)
+            low_x, low_y = x - high_x, y - high_y
+            error = product - high_x * high_y - low_x * high_y - high_x * low_y
+            total, lost = _two_sum(total, product)
+            rest += lost + (low_x * low_y - error)
+        found[i] = total + rest
+    return found
+
+
+def _certified(Phi, squares, signs, C, alpha):
+    """A feasible point near alpha, with the two values that enclose the optimum;
+    ``squares``: the squared norms of the rows."""
     alpha = _feasible(alpha, signs)
     w = Phi.T @ (alpha * signs)
-    scores, half = Phi @ w, 0.5 * w @ w
+    scores, half, total = Phi @ w, 0.5 * w @ w, alpha.sum()
     intercept = best_intercept(scores, signs)
     slacks = np.maximum(0.0, 1.0 - signs * (scores + intercept)).sum()
-    return Bunch(
-        coef=w,
-        intercept=intercept,
-        alpha=alpha,
-        primal=float(half + C * slacks),
-        dual=float(alpha.sum() - half),
+    gap = half + C * slacks - (total - half)
+    (n, d), eps, norms = Phi.shape, np.finfo(float).eps, np.sqrt(squares)
+    length, share = np.linalg.norm(w), (max(n, d) + 10) * eps
+    rows, rounding = (
+        (Phi.indptr, Phi.indices, Phi.data),
+        (np.diff(Phi.indptr) + 10) * eps,
     )
+    slacks = _precise_slacks(*rows, signs, w, intercept)
+    slacks += rounding**2 * (1.0 + norms * length + abs(intercept))
+    primal = half + C * np.maximum(0.0, slacks).sum()
+    primal *= 1.0 + 2.0 * share
+    moved = (2 * n + 20) * eps  # of each alpha until the classes have equal sums
+    length += share * length + moved * (alpha @ norms)
+    dual = total - moved * total - 0.5 * length**2
+    if primal < dual:
+        raise RuntimeError(
+            f"linear_svm has computed a primal value of {primal!r}, which is below the "
+            f"dual value {dual!r} by more than rounding allows."
+        )
+    return _Point(w, intercept, alpha, float(primal), float(dual), float(gap))
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #5d0c31ab
 def _squared_row_norms(Phi):
@@ -436,20 +508,20 @@ def _proximal_maximum(Phi, signs, C, sigma, center, w, b, max_steps):
     return w, b, alpha, n_steps
 
 
-def _proximal_point(Phi, signs, C, start, tol, max_steps):
+def _proximal_point(Phi, squares, signs, C, start, tol, max_steps):
     """The best certified point that the proximal point method finds from a given one,
     and the number of Newton steps."""
-    size = max(_squared_row_norms(Phi).mean(), 1e-12)
+    size = max(squares.mean(), 1e-12)
     sigma = max(1.0 / C, 1e-8 * size)
     best, center, w, b, taken = start, start.alpha, start.coef, start.intercept, 0
-    while taken < max_steps and best.primal - best.dual > tol * best.primal:
+    while taken < max_steps and not best.is_close(tol):
         limit = min(100, max_steps - taken)
         w, b, center, n_steps = _proximal_maximum(
             Phi, signs, C, sigma, center, w, b, limit
         )
         taken += n_steps
-        found = _certified(Phi, signs, C, center)
-        if found.primal - found.dual < best.primal - best.dual:
+        found = _certified(Phi, squares, signs, C, center)
+        if found.gap < best.gap:
             best, sigma = found, max(0.1 * sigma, 1e-8 * size)
         else:
             sigma = min(10.0 * sigma, size)
@@ -512,7 +584,8 @@ def linear_svm(
         ``coef`` (the w), ``intercept``, ``alpha``, ``primal`` and ``dual`` values,
         ``n_epochs`` and, among these, ``n_newton``. The alpha is feasible: it has the
         value ``dual``, ``coef`` is its w, and ``primal`` is the value of ``coef`` and
-        ``intercept``.
+        ``intercept``; both up to rounding, by which ``primal`` is enlarged and ``dual``
+        made smaller, so that they enclose the optimum.
 
     Raises
     ------
@@ -552,22 +625,29 @@ def linear_svm(
         _ascend(*rows, signs, squares, order, C, rho, alpha, w, multiplier)
         multiplier[0] += rho * multiplier[1]
         if epoch % 10 == 0 or epoch == passes:
-            found = _certified(Phi, signs, C, alpha)
-            if found.primal - found.dual <= tol * found.primal:
+            found = _certified(Phi, squares, signs, C, alpha)
+            if found.is_close(tol):
                 break
     if small:
         found, n_newton = _proximal_point(
-            Phi.astype(float), signs, C, found, tol, max_epochs - epoch
+            Phi.astype(float), squares, signs, C, found, tol, max_epochs - epoch
         )
     if found.primal - found.dual > tol * found.primal:
+        remedy = (
+            "rounding does not let it be known better: scale the features, or allow a "
+            "larger tol or a smaller C."
+            if found.is_rounding()
+            else "allow more passes (max_epochs), a larger tol or a smaller C."
+        )
         warnings.warn(
             f"linear_svm stopped after {epoch + n_newton} passes at a duality gap of "
             f"{found.primal - found.dual:.3g}, {found.primal:.3g} being "
-            "the primal value: allow more passes (max_epochs), a larger tol or a "
-            "smaller C.",
+            f"the primal value: {remedy}",
             ConvergenceWarning,
             stacklevel=2,
         )
+    found = found._asdict()
+    del found["gap"]
     return Bunch(**found, n_epochs=epoch + n_newton, n_newton=n_newton)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #23531337

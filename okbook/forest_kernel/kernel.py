@@ -309,7 +309,16 @@ def tree_shape(
     >>> shape.value.round(2)
     array([0.  , 1.  , 0.33, 1.  , 1.  ])
     """
-    t = tree.tree_
+    if ancestor not in (None, "size", "depth"):
+        raise ValueError(
+            f"ancestor must be None, 'size' or 'depth': got {ancestor!r:.40}."
+        )
+    members, _ = forest_trees(tree)
+    if len(members) != 1:
+        raise ValueError(
+            f"tree must be one tree: got {type(tree).__name__} of {len(members)}."
+        )
+    t = members[0].tree_
     left = np.asarray(t.children_left, dtype=np.int64)
     right = np.asarray(t.children_right, dtype=np.int64)
     parent, first, last = _leaf_intervals(left, right)
@@ -412,6 +421,64 @@ def _find_leaves(forest, shapes, X, leaves, n_jobs):
     )
 
 # %% ../../nbs/03_forest_kernel.ipynb #5b1be08c
+def _check_shapes(shapes, n_trees):
+    """The shapes of trees with their arrays joined, of which loops read whatever they
+    name; and the numbers of nodes and leaves of each tree."""
+    sequence = isinstance(shapes, (list, tuple)) and len(shapes) > 0
+    if not sequence or not all(isinstance(shape, TreeShape) for shape in shapes):
+        raise TypeError(
+            "shapes must be a list of TreeShape, one for each tree: got "
+            f"{shapes!r:.60}."
+        )
+    if n_trees is not None and len(shapes) != n_trees:
+        raise ValueError(
+            f"shapes must have an entry for each of the {n_trees} trees: got "
+            f"{len(shapes)}."
+        )
+    joined = [np.concatenate(part) for part in zip(*shapes)]
+    n_nodes = np.array([len(shape.parent) for shape in shapes])
+    n_leaves = np.array([len(shape.leaf) for shape in shapes])
+    lengths = [[len(part) for part in shape[:4]] for shape in shapes]
+    fits = (np.array(lengths) == n_nodes[:, None]).all()
+    if fits:
+        parent, first, last, _, leaf = joined
+        counts, below = np.repeat(n_nodes, n_nodes), np.repeat(n_leaves, n_nodes)
+        fits = ((parent >= -1) & (parent < counts)).all()
+        fits &= ((first >= 0) & (first < last) & (last <= below)).all()
+        fits &= ((leaf >= 0) & (leaf < np.repeat(n_nodes, n_leaves))).all()
+    if fits:  # a node has fewer leaves than the one above it
+        above = parent + np.repeat(np.cumsum(n_nodes) - n_nodes, n_nodes)
+        size, inner = last - first, parent >= 0
+        fits = (size[inner] < size[above[inner]]).all()
+    if not fits:
+        raise ValueError(
+            "shapes must be shapes of trees, as tree_shape computes them: a parent, a "
+            "leaf or an interval of leaves is not in its tree."
+        )
+    return joined, n_nodes, n_leaves
+
+
+@njit(cache=True, nogil=True)
+def _first_misfit(leaves, blank, n_leaves):
+    "The first tree with a number that is no leaf of it; -1 if there is none."
+    n_trees, n = leaves.shape
+    for t in range(n_trees):
+        for i in range(n):
+            if leaves[t, i] != blank and not 0 <= leaves[t, i] < n_leaves[t]:
+                return t
+    return -1
+
+
+def _check_leaves(leaves, n_leaves, name):
+    "Refuse numbers that are no leaves of their trees."
+    t = _first_misfit(leaves, _no_leaf(leaves), n_leaves)
+    if t >= 0:
+        raise ValueError(
+            f"{name} must hold numbers of leaves: tree {t} has {n_leaves[t]}, and "
+            f"{name}[{t}] goes from {leaves[t].min()} to {leaves[t].max()}."
+        )
+
+
 def leaf_numbers(
     forest: BaseEstimator,
     X: Inputs,
@@ -445,9 +512,16 @@ def leaf_numbers(
     >>> leaf_numbers(tree, [[0.2], [0.8], [0.9]])
     array([[0, 1, 1]], dtype=uint16)
     """
-    X = check_rows(X)
+    X, members = check_rows(X), forest_trees(forest)[0]
     if shapes is None:
-        shapes = [tree_shape(member) for member in forest_trees(forest)[0]]
+        shapes = [tree_shape(member) for member in members]
+    elif (n_nodes := _check_shapes(shapes, len(members))[1].tolist()) != (
+        found := [member.tree_.node_count for member in members]
+    ):
+        raise ValueError(
+            f"shapes must be those of the trees of the forest, which have {found} "
+            f"nodes: got shapes of {n_nodes}."
+        )
     n, short = X.shape[0], max(len(shape.leaf) for shape in shapes) < 2**16 - 1
     leaves = np.empty((len(shapes), n), dtype=np.uint16 if short else np.uint32)
     for rows in gen_batches(n, 2**16):
@@ -459,6 +533,19 @@ def leaf_numbers(
 def _no_leaf(leaves):
     """The number that stands for no leaf: the largest of its type."""
     return np.iinfo(leaves.dtype).max
+
+
+def _of_one_type(A, B):
+    """Leaf numbers of two sets of inputs in one type, in which the same number stands
+    for no leaf."""
+    if A.dtype == B.dtype:
+        return A, B
+    wide = []
+    for leaves in (A, B):
+        number = leaves.astype(np.int64)
+        number[leaves == _no_leaf(leaves)] = np.iinfo(np.int64).max
+        wide.append(number)
+    return wide[0], wide[1]
 
 # %% ../../nbs/03_forest_kernel.ipynb #5d49ab9b
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
@@ -546,6 +633,29 @@ def _fill_gram(fill_rows, given, shape, upper, block, n_jobs):
     return K
 
 
+def _check_tree_weights(tree_weights, n_trees):
+    """A weight for each tree."""
+    try:
+        weights = np.ones(n_trees) if tree_weights is None else tree_weights
+        weights = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"tree_weights must hold numbers: {error}") from error
+    fits = weights.shape == (n_trees,) and np.isfinite(weights).all()
+    if not fits or (weights < 0).any() or not weights.any():
+        raise ValueError(
+            f"tree_weights must hold a number for each of the {n_trees} trees, "
+            f"none negative and not all zero: "
+            f"got shape {weights.shape}."
+        )
+    single, total = np.finfo(np.float32), weights.sum()
+    if not single.tiny <= weights.max() <= total <= single.max:
+        raise ValueError(
+            f"tree_weights must have a sum that single precision has room for, as the "
+            f"Gram matrix is computed in it: got {total:.3g}. Divide them by it."
+        )
+    return weights
+
+
 def _single_weights(tree_weights, n_trees):
     """Weights of the trees in single precision, 1 by default."""
     weights = np.ones(n_trees) if tree_weights is None else np.asarray(tree_weights)
@@ -597,8 +707,13 @@ def shared_leaf_gram(
            [1., 2., 1.],
            [0., 1., 2.]], dtype=float32)
     """
-    upper, B = B is None, A if B is None else B
+    upper, (A, B) = B is None, _of_one_type(A, A if B is None else B)
     (n_trees, n_rows), none = A.shape, _no_leaf(A)
+    for name, leaves in (("A", A), ("B", B)):
+        if leaves.size and leaves.min() < 0:
+            raise ValueError(
+                f"{name} must hold numbers of leaves, from 0: got {leaves.min()}."
+            )
     _check_memory(n_rows, B.shape[1])
     weights = _single_weights(tree_weights, n_trees)
     one = _pad_rows(A, none)
@@ -691,8 +806,10 @@ def leaf_map(
            [0., 1., 0., 1.]], dtype=float32)
     """
     n_trees, n = leaves.shape
-    weights = np.ones(n_trees) if tree_weights is None else np.asarray(tree_weights)
-    none, offsets = _no_leaf(leaves), np.cumsum([0, *n_leaves])
+    weights = _check_tree_weights(tree_weights, n_trees)
+    n_leaves = np.asarray(n_leaves)
+    _check_leaves(leaves, n_leaves, "leaves")
+    none, offsets = _no_leaf(leaves), np.append(0, np.cumsum(n_leaves))
     indptr = np.concatenate([[0], np.cumsum((leaves != none).sum(axis=0))])
     wide = max(indptr[-1], offsets[-1]) >= 2**31
     indices = np.empty(indptr[-1], dtype=np.int64 if wide else np.int32)
@@ -792,13 +909,15 @@ def nearest_ancestor_gram(
            [0. , 1. , 0.5],
            [0. , 0.5, 1. ]], dtype=float32)
     """
-    upper, B = B is None, A if B is None else B
+    upper, (A, B) = B is None, _of_one_type(A, A if B is None else B)
     n_rows, n_columns = A.shape[1], B.shape[1]
+    joined, n_nodes, n_leaves = _check_shapes(shapes, len(A))
+    _check_leaves(A, n_leaves, "A")
+    if not upper:
+        _check_leaves(B, n_leaves, "B")
     _check_memory(n_rows, n_columns)
     weights = _single_weights(tree_weights, len(A))
-    nodes = np.cumsum([0] + [len(shape.parent) for shape in shapes])
-    leaves = np.cumsum([0] + [len(shape.leaf) for shape in shapes])
-    joined = [np.concatenate(part) for part in zip(*shapes)]
+    nodes, leaves = np.append(0, np.cumsum(n_nodes)), np.append(0, np.cumsum(n_leaves))
     given = (A, B, weights, _no_leaf(A), nodes, leaves, *joined)
     return _fill_gram(_ancestor_rows, given, (n_rows, n_columns), upper, 16, n_jobs)
 
@@ -832,10 +951,17 @@ def ancestor_map(shapes: list[TreeShape]) -> Sparse:
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
+    _check_shapes(shapes, None)
     rows, columns, entries, leaf0, node0 = [], [], [], 0, 0
     for shape in shapes:
         above = np.where(shape.parent < 0, 0.0, shape.value[shape.parent])
-        step = np.sqrt(np.where(shape.parent < 0, shape.value, shape.value - above))
+        step = shape.value - above
+        if not (step >= 0).all():
+            raise ValueError(
+                "shapes must have values that do not fall from a node to its children, "
+                f"and are not negative at the root: got a step of {step.min():.3g}."
+            )
+        step = np.sqrt(step)
         counts = shape.last - shape.first
         node = np.repeat(np.arange(len(counts)), counts)
         below = [np.arange(a, b) for a, b in zip(shape.first, shape.last)]
@@ -873,23 +999,6 @@ def _in_bag(forest, n):
             "example, and no example is out-of-bag."
         )
     return inside
-
-
-def _check_tree_weights(tree_weights, n_trees):
-    """A weight for each tree."""
-    try:
-        weights = np.ones(n_trees) if tree_weights is None else tree_weights
-        weights = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"tree_weights must hold numbers: {error}") from error
-    fits = weights.shape == (n_trees,) and np.isfinite(weights).all()
-    if not fits or (weights < 0).any() or not weights.any():
-        raise ValueError(
-            f"tree_weights must hold a number for each of the {n_trees} trees, "
-            f"none negative and not all zero: "
-            f"got shape {weights.shape}."
-        )
-    return weights
 
 # %% ../../nbs/03_forest_kernel.ipynb #08bc89f0
 class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):

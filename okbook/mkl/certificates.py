@@ -61,6 +61,11 @@ def _enclose_conjugate(low, high, B):
     """Interval around the maximum of u'x - x'Bx/2 over x >= 0, for all u from low to
     high."""
     p, D = len(B), B.diagonal()
+    if not D.min() > 1e-280:
+        raise ValueError(
+            f"The quadratic term underflows: its diagonal times lam has {D.min():.3g}, "
+            f"and no interval holds below 1e-280."
+        )
     error = _gamma(4 * (p + 8))
     if B.min() < 0.0:  # e = 0, and s from a Cholesky factor of B - s D
         parts = (-part for part in 0.5 ** np.arange(1, 34) if _semidefinite(B, -part))
@@ -68,7 +73,7 @@ def _enclose_conjugate(low, high, B):
     else:  # s = 1, and e from one of B + e D
         parts = (part for part in 2.0 ** np.arange(-44, -12) if _semidefinite(B, part))
         e, s = next(parts, np.inf) + p * error, 1.0
-    if not (e < 1.0 and s > 0.0 and D.min() > 1e-280):
+    if not (e < 1.0 and s > 0.0):
         raise ValueError("The quadratic term is not positive semi-definite.")
     values, vectors = np.linalg.eigh(B / np.sqrt(D) / np.sqrt(D)[:, None])
     root = np.sqrt(np.maximum(values, 1e-12))
@@ -122,8 +127,8 @@ def check_certificate(
     ------
     ValueError
         If a weight is negative, a dual variable outside of its interval or a number not
-        finite, or if the quadratic term is not symmetric or cannot be shown to be
-        positive semi-definite up to rounding.
+        finite, or if the quadratic term is not symmetric, underflows, or cannot be
+        shown to be positive semi-definite up to rounding.
 
     See Also
     --------
@@ -202,7 +207,9 @@ def check_path(
     lams : sequence of float
         Its factors.
     found : sequence of Bunch
-        The solutions for them, from :func:`mkl_path` or :func:`solve_newton`.
+        The solutions for them, from :func:`mkl_path` or :func:`solve_newton`. One
+        without ``proof``, such as zero weights at :func:`lam_max` and above, is checked
+        with all dual variables at their upper ends, which are optimal there.
 
     Returns
     -------
@@ -233,7 +240,6 @@ def check_path(
     """
     ends = []
     for lam, one in zip(lams, found):
-        # where no kernel reaches its threshold, all dual variables are at their end
-        a = smoothed_dual(problem, *one.proof) if one.mu.any() else problem.w
+        a = smoothed_dual(problem, *one.proof) if "proof" in one else problem.w
         ends.append(check_certificate(problem, regularizer, lam, one.mu, a).gap)
     return np.array(ends)

@@ -81,6 +81,8 @@ def dual_value(
     0.543
     """
     a = np.clip(_checked_vector(a, problem.n_pairs, "a"), 0.0, problem.w)
+    if not a.any():
+        return 0.0  # nothing is rounded
     total, v = a.sum(dtype=np.float64), problem.adjoint(a)
     _, total, v = problem.round_outward(np.zeros(len(v)), 0.0, total, v)
     return regularizer.dual_value(total, v, float(lam))
@@ -168,8 +170,10 @@ def relative_gap(objective: float, dual: float) -> float:
     Raises
     ------
     ArithmeticError
-        If the lower bound exceeds the upper one, so that one of them is false, or if
-        one is not a number. Nothing is clipped.
+        If the lower bound exceeds the upper one, so that one of them is false, or if it
+        is not a number. Nothing is clipped.
+    ValueError
+        If the objective overflows, so that there is no upper bound.
 
     Notes
     -----
@@ -181,7 +185,12 @@ def relative_gap(objective: float, dual: float) -> float:
     >>> relative_gap(2.0, 1.5)
     0.25
     """
-    if not dual <= objective < np.inf:
+    if not objective < np.inf:
+        raise ValueError(
+            f"The objective overflows: it is {objective:.3g}, since the weights or the "
+            f"kernels are too large."
+        )
+    if not dual <= objective:
         raise ArithmeticError(
             f"A lower bound of {dual:.17g} and an objective of {objective:.17g} "
             f"contradict each other: one of them is false. Please report the problem."
@@ -218,7 +227,7 @@ def certificate(
     Raises
     ------
     ValueError
-        If a weight is negative, or a number is not finite.
+        If a weight is negative, a number is not finite, or the objective overflows.
 
     Notes
     -----
@@ -292,7 +301,7 @@ _NO_EFFECT = 1e-6
 
 
 @validate_params(
-    {**_LAM, "tol": [Interval(Real, 0, None, closed="left")]},
+    {**_LAM, "tol": [Interval(Real, 0, 1, closed="left")]},
     prefer_skip_nested_validation=True,
 )
 def solve_cvxpy(
@@ -314,8 +323,8 @@ def solve_cvxpy(
     lam : float
         Its factor, positive.
     tol : float, default=1e-3
-        Warn if the relative duality gap is wider than this. cvxpy stops by criteria of
-        its own, which ``options`` can change.
+        Warn if the relative duality gap is wider than this, below 1. cvxpy stops by
+        criteria of its own, which ``options`` can change.
     **options
         For ``cvxpy.Problem.solve``; by default the solver is Clarabel.
 

@@ -36,11 +36,13 @@ from okbook.core import (
     LinearKernel,
     RBFKernel,
     check_array,
+    check_class_weight,
     check_folds,
     check_gram,
     check_kernel,
     check_labels,
     first_largest,
+    is_finite,
     squared_distances,
     validate_arrays,
     validate_data,
@@ -384,6 +386,17 @@ class StandardizedKernelsMixin:
         return tags
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #ede15c40
+def _why_zero_weights(lam, problem, regularizer):
+    """Why all weights are zero at lam, and which lam admits a kernel, for a warning."""
+    top = lam_max(problem, regularizer)
+    if np.isinf(top):
+        why, hint = "the weights are too small to tell", "Choose a smaller lam or tol."
+    else:
+        why, hint = "no kernel meets its threshold", "None agrees with the labels, at"
+        hint = f"Choose lam below lam_max={top:.3g}." if top else f"{hint} any lam."
+    return f"lam={lam:.3g} {why}. {hint}"
+
+
 class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
     r"""Weights of kernels learnt from pairs of examples, and the combined kernel.
 
@@ -409,7 +422,9 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
     solver : {"newton", "sgd", "cvxpy"}, default="newton"
         :func:`solve_newton`, the source's :func:`solve_sgd`, or :func:`solve_cvxpy`.
     tol : float, default=1e-3
-        Relative duality gap at which "newton" stops.
+        Relative duality gap at which "newton" stops, below 1. "sgd" stops where the
+        mean of its gradients has a norm of at most this, which promises no gap, and
+        "cvxpy" by criteria of its own. A gap that is wider is told by a warning.
     max_iter : int, optional
         Steps at most; by default those of the solver.
     center : bool, default=True
@@ -458,7 +473,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
     Warns
     -----
     ConvergenceWarning
-        If "newton" stops at a gap wider than ``tol``.
+        If the solver stops at a gap wider than ``tol``.
     UserWarning
         If all weights are zero at the optimum; it says which lam admits a kernel.
 
@@ -493,7 +508,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         "regularizer": [StrOptions(set(REGULARIZERS))],
         "lam": [Interval(Real, 1e-100, 1e100, closed="both")],
         "solver": [StrOptions({"newton", "sgd", "cvxpy"})],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="left")],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "rho": [Interval(Real, 0, 1, closed="both")],
         "pair_weight": [None, StrOptions({"balanced"})],
@@ -565,17 +580,8 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         self.weights_, self.gap_ = found.mu, found.gap
         self.objective_, self.n_iter_ = found.objective, found.get("n_iter")
         if not found.mu.any():
-            top = lam_max(problem, regularizer)
-            hint = (
-                f"Choose lam below lam_max={top:.3g}."
-                if top
-                else "None agrees with the labels, at any lam."
-            )
-            warnings.warn(
-                f"All weights are zero: at lam={self.lam:.3g} no kernel meets its "
-                f"threshold. {hint}",
-                stacklevel=2,
-            )
+            why = _why_zero_weights(self.lam, problem, regularizer)
+            warnings.warn(f"All weights are zero: at {why}", stacklevel=2)
         return self
 
     def transform(self, X: Outputs) -> Array:
@@ -661,7 +667,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         if self.solver == "cvxpy":
             return solve_cvxpy(problem, regularizer, self.lam, tol=self.tol)
         if self.solver == "sgd":
-            options = {"random_state": rng, **self._limits()}
+            options = {"tol": self.tol, "random_state": rng, **self._limits()}
             return solve_sgd(problem, regularizer, self.lam, **options)
         options = {"tol": self.tol, "verbose": self.verbose, **self._limits()}
         return solve_newton(problem, regularizer, self.lam, **options)
@@ -674,6 +680,22 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #0dce9681
 _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge
+
+
+def _single(grams):
+    """Gram matrices in single precision, in which the machines keep them."""
+    kept = []
+    for m, K in enumerate(grams):
+        with np.errstate(over="ignore"):
+            kept.append(K.astype(np.float32))
+        if not is_finite(kept[m]):
+            raise ValueError(
+                f"kernels[{m}] has a largest entry of {np.abs(K).max():.3g}: the "
+                f"machines keep kernels in single precision, which holds "
+                f"{np.finfo(np.float32).max:.2g} at most. Scale the kernel, as "
+                f"standardize_gram does."
+            )
+    return kept
 
 
 class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, ABC):
@@ -751,8 +773,9 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         self._validate_params()
         y = self._check_classes(X, y)
         self.classes_ = np.unique(y)
+        check_class_weight(self.class_weight, self.classes_)
         X = self._check_inputs(X, reset=True)
-        grams = [K.astype(np.float32) for K in self._checked_grams(X, y)]
+        grams = _single(self._checked_grams(X, y))
         grid = sorted(positive_grid(self.C, "C"))
         settings = self._settings(len(grams))
         setting, self.C_ = settings[0], grid[0]
@@ -871,7 +894,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             fold._training_grams(next(parts), y[train]),
             fold._query_grams(next(parts)),
         )
-        grams, queries = ([K.astype(np.float32) for K in part] for part in both)
+        grams, queries = map(_single, both)
         scores = np.empty((len(settings), len(grid)))
         weights = fold._learn_weights(grams, y[train], settings)
         for row, shares in zip(scores, map(sum_to_one, weights)):
@@ -1262,7 +1285,7 @@ class TwoStageMKL(_KernelMachine):
     n_pairs : int, optional
         Draw so many pairs, half of them of equal classes; by default all are used.
     tol : float, default=1e-3
-        Relative duality gap at which the first stage stops.
+        Relative duality gap at which the first stage stops, below 1.
     center, scale : bool, default=True
         Whether kernels are centred, and scaled to a mean diagonal of one, by what the
         training examples say.
@@ -1335,7 +1358,7 @@ class TwoStageMKL(_KernelMachine):
         "rho": [Interval(Real, 0, 1, closed="both")],
         "pair_weight": [None, StrOptions({"balanced"})],
         "n_pairs": [None, Interval(Integral, 2, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="left")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
     }
@@ -1414,8 +1437,4 @@ class TwoStageMKL(_KernelMachine):
 
     def _why_zero(self, grams, y):
         """lam is too large."""
-        top = lam_max(*self._first_stage(grams, y))
-        return (
-            f"At lam={self.lam_:.3g} no kernel meets its threshold; choose lam below "
-            f"lam_max={top:.3g}."
-        )
+        return f"At {_why_zero_weights(self.lam_, *self._first_stage(grams, y))}"

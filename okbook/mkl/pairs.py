@@ -581,7 +581,8 @@ class PairProblem:
     @validate_params(
         {
             "pair_weight": [None, StrOptions({"balanced"})],
-            "n_pairs": [None, Interval(Integral, 2, None, closed="left")],
+            # what numbers the pairs has 32 bits
+            "n_pairs": [None, Interval(Integral, 2, 2**31 - 1, closed="both")],
             "n_kernels": [None, Interval(Integral, 1, None, closed="left")],
             "check_psd": ["boolean"],
             "n_jobs": [None, Integral],
@@ -1007,7 +1008,9 @@ class Regularizer:
         value : float
             At least the supremum, whatever the rounding and however good the weights
             are; infinite if an entry of v without a quadratic term exceeds its
-            threshold :math:`\lambda c_m / 2`.
+            threshold :math:`\lambda c_m / 2`. The threshold itself is rounded to the
+            nearest number, so that an excess of one unit in the last place may pass;
+            :meth:`scale_dual` stays below it by more.
         mu : ndarray of shape (p,)
             The weights: they reach the supremum but for rounding (zeros if it is
             infinite).
@@ -1146,8 +1149,10 @@ def make_regularizer(
 # what it is multiplied by if that was too little.
 _RIDGE, _RAISED = 1e-12, 100.0
 # Slopes below this part of the largest entry of u count as zero: some ten thousand
-# units in the last place, since they are sums of p terms that nearly cancel.
-_NO_SLOPE = 1e-11
+# units in the last place, since they are sums of p terms that nearly cancel. The entry
+# counts as this multiple of the largest positive one at most: a negative one, however
+# large, says nothing about the slopes of the others.
+_NO_SLOPE, _FALLING = 1e-11, 100.0
 # Instead of a division by zero.
 _TINY = 1e-300
 # Units of two kernels whose diagonal entries differ by more than this: left alone, they
@@ -1233,6 +1238,7 @@ def nonnegative_quadratic(
     A, u = A / units / units[:, None], u / units
     x = np.zeros(len(u)) if start is None else units * start
     passive, scale = x > 0, np.abs(u).max(initial=_TINY)
+    scale = min(scale, _FALLING * u.max(initial=_TINY))
     ridge = _RIDGE * A.diagonal()
     for _ in range(30 * len(u) + 1 if max_steps is None else max_steps):
         slope = u - A @ x

@@ -51,7 +51,7 @@ def machine_value(
     Raises
     ------
     ValueError
-        If there are not two classes.
+        If there are not two classes, or K exceeds single precision.
 
     Notes
     -----
@@ -67,7 +67,12 @@ def machine_value(
     >>> round(value, 6), round(float(alpha.sum()), 6)
     (0.5, 1.0)
     """
-    signs = _signs(y)
+    signs, largest = _signs(y), np.abs(K).max()
+    if largest > np.finfo(np.float32).max:
+        raise ValueError(
+            f"K has a largest entry of {largest:.3g}: LIBSVM keeps it in single "
+            f"precision, which holds {np.finfo(np.float32).max:.2g} at most. Scale K."
+        )
     machine = SVC(C=C, kernel="precomputed", tol=tol).fit(K, signs)
     alpha = np.zeros(len(signs))
     alpha[machine.support_] = np.abs(machine.dual_coef_[0])

@@ -151,12 +151,18 @@ def solve_sgd(
         uniform = edges[-1] * rng.random_sample((size, batch_size))
         draws = np.searchsorted(edges[:-1], uniform, side="right")
         k = np.arange(n_iter + 1.0, n_iter + size + 1.0)
-        steps = 1.0 / (lam * k) if regularizer.curved.all() else 1.0 / np.sqrt(k)
+        with np.errstate(over="ignore"):
+            steps = 1.0 / (lam * k) if regularizer.curved.all() else 1.0 / np.sqrt(k)
         quadratic = A.data, A.indices, A.indptr
         linear = regularizer.linear
         _sgd_steps(
             problem.Z, problem.t, draws, lam, linear, *quadratic, steps, mu, mean
         )
+        if not (np.isfinite(mu).all() and np.isfinite(steps).all()):
+            raise ValueError(
+                f"The weights overflow: steps of the length {steps[0]:.3g} are too "
+                f"long, at lam={lam:.3g}."
+            )
         n_iter += size
         if size == _SGD_WINDOW and np.linalg.norm(mean / size) <= tol:
             stopped = "tol"
@@ -465,7 +471,7 @@ class SmoothedLoss:
 # %% ../../nbs/04_mkl_2_solvers.ipynb #ddd6ea7c
 def smoothed_dual(
     problem: "PairProblem",
-    mu: Array,
+    mu: Array | None,
     delta: float,
     held: tuple[Array, float, Array] | None = None,
 ) -> Array:
@@ -476,8 +482,8 @@ def smoothed_dual(
     ----------
     problem : PairProblem
         The pairs.
-    mu : ndarray of shape (p,)
-        Weights of the kernels.
+    mu : ndarray of shape (p,) or None
+        Weights of the kernels; None for dual variables of zero, whose bound is zero.
     delta : float
         The width of the smoothing.
     held : tuple of ndarray of shape (p,), float and ndarray of integers, optional
@@ -506,6 +512,8 @@ def smoothed_dual(
     >>> smoothed_dual(problem, np.array([0.9]), delta=0.4).round(3)[:2]
     array([0.075, 0.1  ])
     """
+    if mu is None:
+        return np.zeros(problem.n_pairs)
     loss = SmoothedLoss.of_problem(problem)
     share = smoothed_hinge(loss.evaluate(mu, delta).margins, delta)[1]
     if held is not None:
@@ -691,7 +699,7 @@ def next_width(
     gap : float
         That gap, the difference of the two values.
     objective : float
-        The objective.
+        The objective. That of a shifted loss may be negative, and tolerates no gap.
     tol : float
         The relative gap that is wanted.
 
@@ -712,7 +720,8 @@ def next_width(
     """
     if gap > _EARLY * smoothing_error:
         return delta
-    shrink = math.sqrt(_ERROR_PART * tol * objective / max(smoothing_error, _TINY))
+    tolerated = _ERROR_PART * tol * max(objective, 0.0)
+    shrink = math.sqrt(tolerated / max(smoothing_error, _TINY))
     return min(1.0, max(_LEAST_SHRINK, shrink)) * delta
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #7a1c09d5
@@ -766,9 +775,13 @@ class _NewtonSolver:
 
     def solve(self, state, point):
         """Passes until the gap is closed; the state keeps the best weights and the best
-        bound. Returns the last point."""
+        bound. Returns the last point; the first one of a shifted loss that has fallen
+        below zero, where no gap is a tolerable part of it."""
         before = self.loss.passes - state.n_passes
         while not self.closes(state, point, self.loss.passes - before):
+            error, gap = point.smoothing_error, point.objective - point.dual
+            if point.objective < 0.0 and gap <= _EARLY * error:
+                return self.loss.start
             point = self.advance(state, point)
         return point
 
@@ -859,6 +872,8 @@ def _single_threaded_blas():
 # At zero weights all margins are zero: with this width all pairs are in the zone, and
 # the first step is one of least squares.
 _FIRST_WIDTH = 4.0
+# Given weights at most: their squares are numbers.
+_LARGEST_WEIGHT = 1e100
 # Given weights are near the optimum: a width of the size that the last steps have.
 _WARM_WIDTH = 0.2
 # From so many pairs on the solution starts on a sample, of every sixteenth pair: two
@@ -900,7 +915,7 @@ def _solution(state, tol):
         n_iter=state.n_iter,
         n_passes=state.n_passes,
         gap=gap,
-        proof=(np.zeros(len(state.mu)), 1.0, None)
+        proof=(None, 1.0, None)
         if state.proof is None
         else (state.proof.mu, state.proof.delta, state.proof.held),
         trace=np.array(state.trace),
@@ -908,7 +923,7 @@ def _solution(state, tol):
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #ce0f7b89
 _NEWTON_PARAMS = {
-    "tol": [Interval(Real, 0, None, closed="left")],
+    "tol": [Interval(Real, 0, 1, closed="left")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "verbose": ["verbose"],
 }
@@ -940,7 +955,7 @@ def solve_newton(
     lam : float
         Its factor, positive.
     tol : float, default=1e-3
-        The relative gap to stop at.
+        The relative gap to stop at, below 1: zero weights have a gap of 1 at most.
     max_iter : int, default=100
         Steps of Newton's method at most.
     mu0 : array-like of shape (p,), optional
@@ -956,13 +971,13 @@ def solve_newton(
         difference as a part of the objective; ``n_iter``, the steps of Newton's method;
         ``n_passes``, how often the array of pairs has been read; ``trace`` (n_iter + 1,
         2), passes and gap after each step; ``proof``, from which
-        ``smoothed_dual(problem, *found.proof)`` computes ``a``.
+        ``smoothed_dual(problem, *found.proof)`` computes ``a``. Where no bound above
+        zero was found, ``a`` is zero, and the gap is 1.
 
     Raises
     ------
     ValueError
-        If lam is not positive, or mu0 is not a vector of p weights that are not
-        negative.
+        If lam is not positive, or mu0 is not a vector of p weights from 0 to 1e100.
 
     Warns
     -----
@@ -998,10 +1013,10 @@ def solve_newton(
             )
         else:
             mu0, delta, passes = np.array(mu0, dtype=np.float64), _WARM_WIDTH, 0.0
-            if mu0.shape != (p,) or not (np.isfinite(mu0) & (mu0 >= 0.0)).all():
+            if mu0.shape != (p,) or not ((mu0 >= 0.0) & (mu0 <= _LARGEST_WEIGHT)).all():
                 raise ValueError(
-                    f"Weights to start from must be {p} numbers that are not negative: "
-                    f"got shape {mu0.shape}."
+                    f"Weights to start from, mu0, must be {p} numbers from 0 to "
+                    f"{_LARGEST_WEIGHT:.0e}: got {np.array2string(mu0, threshold=6)}."
                 )
         state = _SolverState(lam, n_passes=passes + 1.0)
         loss = SmoothedLoss.of_problem(problem)
@@ -1012,6 +1027,8 @@ def solve_newton(
         share = smoothed_hinge(state.proof.margins, state.proof.delta)[1]
     a = problem.w * share
     state.dual = dual_value(problem, regularizer, lam, a)  # of these very numbers
+    if state.dual <= 0.0:  # no more than dual variables of zero prove
+        a, state.dual, state.proof = np.zeros(problem.n_pairs), 0.0, None
     return Bunch(**_solution(state, tol), a=a)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #533d46e7
@@ -1419,7 +1436,7 @@ def mkl_path(
     lams : array-like of shape (n_lams,)
         Factors of R, positive, in any order.
     tol : float, default=1e-3
-        The relative gap to stop at, for each of them.
+        The relative gap to stop at, below 1, for each of them.
     max_iter : int, default=100
         Steps of Newton's method at most, for each of them.
     verbose : int, default=0

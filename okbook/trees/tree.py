@@ -29,6 +29,7 @@ from okbook.core import (
     DiracKernel,
     LinearKernel,
     OutputKernelMixin,
+    check_array,
     is_factor,
     pivoted_cholesky,
     validate_arrays,
@@ -109,6 +110,53 @@ class Tree(NamedTuple):
 
 # %% ../../nbs/01_trees_3_tree.ipynb #55a77be1
 @njit(cache=True, nogil=True)
+def _find_leaves(X, children_right, feature, threshold):
+    "Leaf that each query reaches, in a tree that fits the queries."
+    leaf = np.empty(X.shape[0], np.int64)
+    for i in range(X.shape[0]):
+        node = 0
+        while feature[node] >= 0:
+            node = (
+                node + 1
+                if X[i, feature[node]] <= threshold[node]
+                else children_right[node]
+            )
+        leaf[i] = node
+    return leaf
+
+
+@njit(cache=True, nogil=True)
+def _first_misfit(children_right, feature, n_features):
+    """The first node that asks about a column that is not there, or whose children are
+    not nodes after it; -1 if there is none."""
+    n = len(feature)
+    for node in range(n):
+        right = children_right[node]
+        if feature[node] >= 0 and not (
+            feature[node] < n_features and node + 1 < right < n
+        ):
+            return node
+    return -1
+
+
+def _reached_leaves(X, children_right, feature, threshold):
+    "Leaf that each query reaches, in a tree that may not fit the queries."
+    if not len(feature) == len(children_right) == len(threshold) > 0:
+        raise ValueError(
+            f"children_right, feature and threshold must have an entry for each node: "
+            f"got {len(children_right)}, {len(feature)} and {len(threshold)}."
+        )
+    node = _first_misfit(children_right, feature, X.shape[1])
+    if node >= 0:
+        raise ValueError(
+            f"The tree does not fit X of {X.shape[1]} columns: node {node} of "
+            f"{len(feature)} asks about feature {feature[node]}, and its right child "
+            f"is node {children_right[node]}."
+        )
+    return _find_leaves(X, children_right, feature, threshold)
+
+
+@validate_arrays(X="q p", children_right="m; integers", feature="m; integers")
 def find_leaves(
     X: Array, children_right: Array, feature: Array, threshold: Array
 ) -> Array:
@@ -126,6 +174,12 @@ def find_leaves(
     ndarray of shape (q,)
         Indices of nodes.
 
+    Raises
+    ------
+    ValueError
+        If a node asks about a column that ``X`` does not have, or its children are not
+        nodes after it.
+
     Examples
     --------
     >>> right, feature, threshold = [2, -1, -1], [0, -1, -1], [0.5, np.nan, np.nan]
@@ -133,17 +187,8 @@ def find_leaves(
     >>> find_leaves(np.array([[0.1], [0.9]]), *tree)
     array([1, 2])
     """
-    leaf = np.empty(X.shape[0], np.int64)
-    for i in range(X.shape[0]):
-        node = 0
-        while feature[node] >= 0:
-            node = (
-                node + 1
-                if X[i, feature[node]] <= threshold[node]
-                else children_right[node]
-            )
-        leaf[i] = node
-    return leaf
+    threshold = np.asarray(threshold, dtype=np.float64)
+    return _reached_leaves(X, children_right, feature, threshold)
 
 
 @validate_arrays(X="q p")
@@ -169,7 +214,7 @@ def tree_leaves(tree: Tree, X: Array) -> Array:
     >>> tree_leaves(tree, np.array([[0.2], [0.7]], dtype=np.float32))
     array([1, 2])
     """
-    return find_leaves(X, tree.children_right, tree.feature, tree.threshold)
+    return _reached_leaves(X, tree.children_right, tree.feature, tree.threshold)
 
 # %% ../../nbs/01_trees_3_tree.ipynb #8ad5e504
 @njit(cache=True, nogil=True)
@@ -190,7 +235,16 @@ def _node_ranges(nodes, start, stop, samples, weight):
     return data, indices, indptr
 
 
-@validate_arrays(nodes="q; integers")
+def _check_nodes(tree, nodes, name):
+    "Refuse indices that are no nodes of a tree."
+    if len(nodes) and not 0 <= nodes.min() <= nodes.max() < tree.node_count:
+        raise ValueError(
+            f"{name} must be indices of nodes, from 0 to {tree.node_count - 1}: got "
+            f"{nodes.min()} to {nodes.max()}."
+        )
+
+
+@validate_arrays(nodes="q0; integers")
 def node_weights(tree: Tree, nodes: Array) -> Sparse:
     r"""Weights of the training outputs in the mean of each node of a list
     (eq-ok3-16).
@@ -220,6 +274,7 @@ def node_weights(tree: Tree, nodes: Array) -> Sparse:
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
+    _check_nodes(tree, nodes, "nodes")
     parts = _node_ranges(nodes, tree.start, tree.stop, tree.samples, tree.weight)
     return sp.csr_array(parts, shape=(len(nodes), len(tree.weight)))
 
@@ -248,6 +303,7 @@ def decision_paths(tree: Tree, leaves: Array) -> Sparse:
     array([[1, 1, 0, 1, 0],
            [1, 0, 0, 0, 1]])
     """
+    _check_nodes(tree, leaves, "leaves")
     first, start, stop = tree.start[leaves][:, None], tree.start, tree.stop
     passed = (start <= first) & (first < stop)
     passed &= np.arange(tree.node_count) <= leaves[:, None]
@@ -689,7 +745,7 @@ def resolve_min_samples(
     Returns
     -------
     int
-        The number.
+        The number; one more than all examples stands for every larger one.
 
     Examples
     --------
@@ -697,7 +753,7 @@ def resolve_min_samples(
     (3, 7)
     """
     if isinstance(min_samples, Integral):
-        return max(least, int(min_samples))
+        return max(least, min(int(min_samples), n_samples + 1))
     return max(least, int(np.ceil(min_samples * n_samples)))
 
 
@@ -783,7 +839,7 @@ def growth_rules(model: BaseEstimator, n_samples: int, n_features: int) -> Rules
     return Rules(
         best=model.splitter == "best",
         max_features=resolve_max_features(model.max_features, n_features),
-        max_depth=2**31 if model.max_depth is None else int(model.max_depth),
+        max_depth=int(min(model.max_depth or 2**31, 2**31)),
         min_samples_split=resolve_min_samples(model.min_samples_split, n_samples, 2),
         min_samples_leaf=resolve_min_samples(model.min_samples_leaf, n_samples),
         min_impurity_decrease=float(model.min_impurity_decrease),
@@ -791,11 +847,31 @@ def growth_rules(model: BaseEstimator, n_samples: int, n_features: int) -> Rules
     )
 
 
+# Weights between this and its inverse have squares that neither overflow nor vanish;
+# others are scaled by a power of two, since a common factor makes no difference.
+_SAFE_WEIGHT = 2.0**100
+
+
 def _check_sample_weight(sample_weight, n_samples):
     "Weights as an array, or None."
     if sample_weight is None:
         return None
-    weight = column_or_1d(np.asarray(sample_weight), dtype=np.float64)
+    if getattr(getattr(sample_weight, "dtype", None), "kind", "f") in "mM":
+        raise TypeError(
+            f"sample_weight must hold numbers: got {sample_weight.dtype} entries."
+        )
+    weight = check_array(
+        sample_weight,
+        ensure_2d=False,
+        allow_nd=True,
+        dtype=np.float64,
+        order="C",
+        copy=True,  # the search reads contiguous memory that may be written to
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name="sample_weight",
+    )
+    weight = column_or_1d(weight)
     if len(weight) != n_samples:
         raise ValueError(
             f"sample_weight must have one entry an example, {n_samples}: got "
@@ -805,6 +881,16 @@ def _check_sample_weight(sample_weight, n_samples):
         raise ValueError(
             "sample_weight must be finite, not negative, and not all zero."
         )
+    least, most = weight[weight > 0].min(), weight.max()
+    if not _SAFE_WEIGHT**-1 <= least <= most <= _SAFE_WEIGHT:
+        if not least / most >= _SAFE_WEIGHT**-2:
+            raise ValueError(
+                f"sample_weight must not have positive entries that differ by more "
+                f"than a factor of {_SAFE_WEIGHT**2:.0e}: got {least:.3g} and "
+                f"{most:.3g}."
+            )
+        middle = 0.5 * (np.log2(least) + np.log2(most))
+        weight = np.ldexp(weight, -round(middle))
     return weight
 
 

@@ -37,6 +37,7 @@ from okbook.rkhs import (
     KernelCCALinks,
     KernelDependencyEstimation,
     LinkPredictor,
+    LinkPredictorCV,
     LocalModelSVM,
     MaximumMarginRegression,
     MetricLinks,
@@ -47,6 +48,7 @@ from okbook.rkhs import (
     PairwiseKernelSVM,
     SemiSupervisedOutputKernelRidge,
     SemiSupervisedOutputKernelRidgeCV,
+    StructuredSVM,
 )
 from okbook.trees import (
     OutputKernelBagging,
@@ -94,6 +96,7 @@ _VECTORS = {
 }
 _CLASSES = {
     "MaximumMarginRegression": MaximumMarginRegression(),
+    "StructuredSVM": StructuredSVM(),
     "OutputKernelTree dirac": OutputKernelTree("dirac", random_state=0),
     "RandomizedTreeClassifier": RandomizedTreeClassifier(random_state=0),
     "DecisionStump": DecisionStump(),
@@ -115,6 +118,16 @@ _SEVERAL = {
 }
 _LINKS = {
     "LinkPredictor": LinkPredictor(threshold=0.1),
+    "LinkPredictorCV": LinkPredictorCV(  # one setting: a tie may go either way
+        lam_grid=[0.1],
+        lam2_grid=[0.01],
+        beta_grid=[1.0],
+        width_grid=False,
+        threshold=0.1,
+        cv=2,
+        warm_start=True,
+        random_state=0,
+    ),
     "EMKernelCompletion": EMKernelCompletion(threshold=0.1),
     "KernelCCALinks": KernelCCALinks(n_components=2, threshold=-0.5),
     "MetricLinks": MetricLinks(n_components=2, threshold=-0.5),
@@ -156,28 +169,68 @@ _REFUSALS = (
 )
 
 
+def _draw_inputs(rng, n, smooth):
+    "Inputs of n examples, and of three queries."
+    p = draw_size(rng, 1, 3)
+    X = rng.normal(size=(n + 3, p)) if smooth else draw_matrix(rng, n + 3, p, False)
+    X = X.astype(np.float32).astype(float)
+    return {"X": X[:n], "Q": X[n:], "order": rng.random(n)}
+
+
+def _draw_outputs(rng, name, n, smooth):
+    "Outputs of n examples, of the kind that an estimator learns."
+    if name in _LINKS:
+        return {"edges": np.triu(rng.random((n, n)) < 0.4, 1) * 1.0}
+    if name in _VECTORS:
+        Phi = rng.normal(size=(n, 2)) if smooth else draw_matrix(rng, n, 2, False)
+        return {"Phi": Phi}
+    return {"y": draw_classes(rng, n, 2, 4 if name == "ForestKernelSVC" else 3)}
+
+
 def _draw_data(names, smooth=False):
     "A function that draws an estimator, and data for it."
 
     def draw(rng):
         name = str(rng.choice(names))
-        n, p = draw_size(rng, 8, 14), draw_size(rng, 1, 3)
-        X = rng.normal(size=(n + 3, p)) if smooth else draw_matrix(rng, n + 3, p, False)
-        X = X.astype(np.float32).astype(float)
-        problem = {"name": name, "X": X[:n], "Q": X[n:], "order": rng.random(n)}
-        if name in _LINKS:
-            A = np.triu(rng.random((n, n)) < 0.4, 1) * 1.0
-            return problem | {"edges": A}
-        if name in _VECTORS:
-            Phi = rng.normal(size=(n, 2)) if smooth else draw_matrix(rng, n, 2, False)
-            return problem | {"Phi": Phi}
-        at_least = 4 if name == "ForestKernelSVC" else 3
-        return problem | {"y": draw_classes(rng, n, 2, at_least)}
+        n = draw_size(rng, 8, 14)
+        problem = {"name": name} | _draw_inputs(rng, n, smooth)
+        return problem | _draw_outputs(rng, name, n, smooth)
 
     return draw
 
 
-_DATA = {"X": "np", "Q": "qp", "Phi": "nd", "y": "n", "edges": "nn", "order": "n"}
+# So many estimators of one attempt are pickled: each has its turn in a short run, too.
+_TOGETHER = 6
+
+
+def _draw_several(rng):
+    "Several estimators, the same inputs for all, and outputs of every kind."
+    n, names = draw_size(rng, 8, 14), [*_ALL]
+    problem = {"names": rng.choice(names, _TOGETHER, replace=False)}
+    problem |= _draw_inputs(rng, n, smooth=True)
+    for name in ("LinkPredictor", "OutputKernelRidge", "ForestKernelSVC"):
+        problem |= _draw_outputs(rng, name, n, smooth=True)
+    return problem
+
+
+def _draw_threads(rng):
+    "A forest, and one time in three trees and examples for more than one thread."
+    if rng.random() > 1 / 3:
+        return _draw_data(_FORESTS)(rng) | {"n_trees": 4}
+    name, n = str(rng.choice(_FORESTS)), int(rng.integers(130, 200))
+    problem = {"name": name, "n_trees": int(rng.integers(17, 40))}
+    return problem | _draw_inputs(rng, n, True) | _draw_outputs(rng, name, n, True)
+
+
+_DATA = {
+    "X": "np",
+    "Q": "qp",
+    "Phi": "nd",
+    "y": "n",
+    "edges": "nn",
+    "order": "n",
+    "names": "k",
+}
 
 
 def _fit(name, X, outputs, weight=None, **params):
@@ -229,16 +282,21 @@ def _same(ours, theirs, tolerance=0.0):
 @ESTIMATORS.add(
     "pickle",
     "a pickled estimator gives the same answers",
-    "itself before",
+    "itself before; several estimators an attempt",
     "trees bit for bit, else 1e-12: BLAS adds by where an array lies in memory",
-    draw=_draw_data([*_ALL]),
+    draw=_draw_several,
     axes=_DATA,
     refusals=_REFUSALS,
 )
-def _judge_pickle(name, X, Q, order, **outputs):
-    model = _fit(name, X, _outputs(**outputs))
-    again = pickle.loads(pickle.dumps(model))
-    return _same(_answers(again, Q, X), _answers(model, Q, X), _bits(name))
+def _judge_pickle(names, X, Q, order, edges, Phi, y):
+    checks = []
+    for name in names:
+        given = {"edges": edges} if name in _LINKS else {"y": y}
+        outputs = _outputs(**({"Phi": Phi} if name in _VECTORS else given))
+        model = _fit(name, X, outputs)
+        again = pickle.loads(pickle.dumps(model))
+        checks += _same(_answers(again, Q, X), _answers(model, Q, X), _bits(name))
+    return checks
 
 
 @ESTIMATORS.add(
@@ -262,14 +320,18 @@ def _judge_refit(name, X, Q, order, **outputs):
     "two threads give the answers of one",
     "itself with n_jobs=1",
     "none: bit for bit",
-    draw=_draw_data(_FORESTS),
+    draw=_draw_threads,
     axes=_DATA,
     refusals=_REFUSALS,
 )
-def _judge_threads(name, X, Q, order, **outputs):
-    y = _outputs(**outputs)
-    one, two = (_fit(name, X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
-    return _same(_answers(two, Q, X), _answers(one, Q, X))
+def _judge_threads(name, X, Q, order, n_trees, **outputs):
+    y, kernel = _outputs(**outputs), name == "ForestKernel"
+    params = {"forest__n_estimators" if kernel else "n_estimators": n_trees}
+    one, two = (_fit(name, X, y, n_jobs=n_jobs, **params) for n_jobs in (1, 2))
+    checks = _same(_answers(two, Q, X), _answers(one, Q, X))
+    if kernel:
+        checks += _same([two.gram(X), two.gram(Q, X)], [one.gram(X), one.gram(Q, X)])
+    return checks
 
 
 @ESTIMATORS.add(
