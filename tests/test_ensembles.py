@@ -22,14 +22,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from okbook.ensembles import (
     Bagging,
     Bootstrap,
+    OutputKernelBoosting,
     RandomizedTreeClassifier,
+    best_stump,
     bias_variance,
+    boost_step,
     bootstrap_sample,
+    margins,
     out_of_bag_shares,
     pessimistic_errors,
+    shrink_residuals,
     sort_features,
+    sort_stump_examples,
+    staged_votes,
     vote_shares,
 )
+from okbook.trees import FactorOutputs
 
 WEIGHTED = "check_sample_weight_equivalence_on_dense_data"
 MODELS = [
@@ -812,3 +820,96 @@ def test_bias_variance_refuses():
         bias_variance([[0, 1]], [[1.0, 0.0], [0.5, 0.6]])
     with pytest.raises(ValueError, match="definition"):
         bias_variance([[0]], [[1.0, 0.0]], "domingos")
+
+
+EYE, CODES = np.eye(4), np.array([0, 1, 0, 1])
+
+
+def sorted_examples():
+    "Four sorted examples."
+    return sort_stump_examples(EYE, CODES, 2)
+
+
+def small_vote():
+    "A fitted ensemble."
+    return Bagging(n_estimators=3, random_state=0).fit(EYE, CODES)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: vote_shares([[0, 7]], 2), "codes of 2 classes: got 0 to 7"),
+        (lambda: vote_shares([[0, 1]], 2, [-1.0]), "weights must be numbers, none"),
+        (lambda: vote_shares([[0, 1]], 0), "n_classes == 0"),
+        (lambda: boost_step([0.5, 0.5], [1, -1], np.nan), "n_classes must be an inst"),
+        (lambda: boost_step([0.5, 0.5], [1, -1], 1), "n_classes == 1"),
+        (lambda: bootstrap_sample(5, p=[0.5, 0.5]), "p must hold 5 probabilities"),
+        (lambda: bootstrap_sample(2, p=[0.5, 0.6]), "a sum of 1.1"),
+        (lambda: bootstrap_sample(2, random_state=-1), "'random_state' parameter"),
+        (lambda: list(staged_votes([[0, 7]], [1.0], 3)), "codes of 3 classes: got 0"),
+        (lambda: list(staged_votes([[0, 1], [0]], [1, 1])), "vectors of one length"),
+        (lambda: list(staged_votes([[0, 1]], [1.0], np.nan)), "n_classes must be"),
+        (lambda: sort_stump_examples(EYE, 9 * CODES, 2), "from 0 to 1: got 0 to 9"),
+        (lambda: best_stump("examples", np.ones(4)), "must be StumpExamples"),
+        (
+            lambda: best_stump(sorted_examples(), np.ones(3)),
+            "each of the 4 examples: got 3",
+        ),
+        (lambda: best_stump(sorted_examples(), -np.ones(4)), "must not be negative"),
+        (
+            lambda: best_stump(sorted_examples(), np.ones(4), "entropy"),
+            "criterion must be",
+        ),
+        (lambda: margins(small_vote(), EYE, [None] * 4), "Unknown label type"),
+        (
+            lambda: out_of_bag_shares(
+                small_vote().estimators_, EYE, [np.zeros(4)] * 3, 1
+            ),
+            "n_classes must be the number of classes",
+        ),
+        (
+            lambda: RandomizedTreeClassifier().fit_sorted(
+                sort_features(EYE), 10**7 * CODES, 2, np.ones(4), 0
+            ),
+            "codes must be classes from 0 to 1",
+        ),
+        (
+            lambda: RandomizedTreeClassifier().fit_sorted(
+                sort_features(EYE), CODES, 2, np.ones(3), 0
+            ),
+            "each of the 4 examples: got 4 and 3",
+        ),
+        (
+            lambda: shrink_residuals(
+                FactorOutputs.of(np.eye(4)), CODES + 10**8, np.ones(4), 0.5, 1
+            ),
+            "leaf must hold numbers of 1 leaves",
+        ),
+        (
+            lambda: shrink_residuals(
+                FactorOutputs.of(np.eye(4)), CODES[:3], np.ones(3), 0.5, 2
+            ),
+            "each of the 4 residuals: got 3",
+        ),
+    ],
+)
+def test_functions_say_what_they_are_given(call, message):
+    "No memory outside of the arrays is read, and no share is made up."
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def test_huge_limits_of_a_tree_are_no_limits():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    predict = lambda **options: (
+        RandomizedTreeClassifier(random_state=0, **options).fit(X, y).predict(X)
+    )
+    assert_array_equal(predict(max_depth=10**30), predict())
+    assert_array_equal(predict(n_best=10**30), predict(n_best=120))
+    assert len(np.unique(predict(min_samples_leaf=10**30))) == 1
+    with pytest.raises(ValueError, match="'n_estimators' parameter of Bagging"):
+        Bagging(n_estimators=10**30).fit(X, y)
+    ours = {"n_estimators": 5, "random_state": 0}
+    patient = OutputKernelBoosting(n_iter_no_change=10**30, **ours).fit(X, X[:, 0])
+    assert len(patient.trees_) == 5

@@ -977,3 +977,29 @@ def test_weights_that_single_precision_cannot_hold(data):
         kernel = ForestKernel(FORESTS["random forest"], tree_weights=[factor] * 7)
         with pytest.raises(ValueError, match="single precision has room for"):
             kernel.fit(*data)
+
+
+@pytest.mark.parametrize("solver", ["auto", "gram"])
+def test_class_weights_are_positive_numbers(data, solver):
+    X, y = data
+    for weights in ({0: -1, 1: 1}, {0: np.nan, 1: 1}, {0: 0.0}, {"other": 1}):
+        model = ForestKernelSVC(C=1.0, class_weight=weights, solver=solver)
+        with pytest.raises(ValueError, match="class_weight (must hold|has the key)"):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match="codes must be classes from 0 to 2: got -5"):
+        leaf_machines(sp.eye_array(4, format="csr"), np.array([0, 1, 2, -5]), 3, 1.0)
+    with pytest.raises(ValueError, match="slack_weight must hold positive numbers"):
+        leaf_machines(
+            sp.eye_array(2, format="csr"),
+            np.array([0, 1]),
+            2,
+            1.0,
+            K=np.eye(2),
+            slack_weight=np.array([1.0, -1.0]),
+        )
+
+
+def test_missing_classes_are_named(data):
+    y = pd.Series(["a", pd.NA] * 45).astype("string")
+    with pytest.raises(ValueError, match="y has 45 missing values of 90"):
+        ForestKernel(FORESTS["random forest"]).fit(data[0], y)

@@ -35,16 +35,21 @@ from okbook.trees import (
     OutputKernelRandomForest,
     OutputKernelTree,
     _splits,
+    bootstrap_counts,
     decision_paths,
     export_text,
     find_leaves,
+    look_up,
+    mean_weights,
     node_weights,
+    out_of_bag_weights,
     plot_tree,
     prune_tree,
     resolve_max_features,
     resolve_min_samples,
     search_form,
     split_score,
+    tabulate_leaves,
     tree as trees,
     tree_leaves,
 )
@@ -1079,3 +1084,39 @@ def test_huge_limits_are_no_limits(model):
     assert_array_equal(predict(max_depth=10**30), predict())
     for name in ("min_samples_leaf", "min_samples_split"):
         assert_array_equal(predict(**{name: 10**30}), predict(**{name: 25}))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t, X: export_text(t, decimals=-1), "'decimals' parameter"),
+        (lambda t, X: export_text(t, max_depth=np.nan), "'max_depth' parameter"),
+        (lambda t, X: plot_tree(t, ax="axes"), "'ax' parameter of plot_tree"),
+        (lambda t, X: plot_tree(t, draw=3), "'draw' parameter of plot_tree"),
+        (lambda t, X: bootstrap_counts(0, 5, np.ones(3)), "must hold 5 numbers"),
+        (lambda t, X: bootstrap_counts(0, 5, np.zeros(5)), "must hold 5 numbers"),
+        (lambda t, X: bootstrap_counts(0, 0), "'n_samples' parameter"),
+        (lambda t, X: out_of_bag_weights([t.tree_], X[:5]), "must be the 24 inputs"),
+        (lambda t, X: out_of_bag_weights([], X), "trees must be a list of trees"),
+        (lambda t, X: mean_weights([]), "parts must hold the weights"),
+        (
+            lambda t, X: look_up(
+                OutputKernelTree().fit(X, X), tabulate_leaves(t, X), X
+            ),
+            "trees with other numbers of nodes",
+        ),
+    ],
+)
+def test_functions_say_what_they_are_given(call, message):
+    X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
+    tree = OutputKernelTree(max_depth=2).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match=message):
+        call(tree, X)
+
+
+def test_a_grower_takes_as_many_outputs_as_inputs():
+    X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
+    rules = trees.growth_rules(OutputKernelTree(), 24, 3)
+    grower = trees.TreeGrower(X, trees.FactorOutputs.of(X[:3].astype(float)), rules)
+    with pytest.raises(ValueError, match="each of the 24 inputs: got 3"):
+        grower.grow(None, 0)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Bunch, check_random_state, get_tags
+from sklearn.utils import Bunch, check_random_state, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -137,6 +137,7 @@ def boost_step(weight: ArrayLike, agreement: ArrayLike, n_classes: int = 2) -> B
     >>> step.weight.round(3).tolist()
     [0.167, 0.167, 0.167, 0.5]
     """
+    check_scalar(n_classes, "n_classes", Integral, min_val=2)
     weight, agreement = (
         np.asarray(weight, dtype=float),
         np.asarray(agreement, dtype=float),
@@ -229,6 +230,7 @@ def staged_votes(
     >>> [f.tolist() for f in staged_votes(np.array([[1, 0], [0, 0]]), [2.0, 0.5])]
     [[2.0, -2.0], [1.5, -2.5]]
     """
+    check_scalar(n_classes, "n_classes", Integral, min_val=2)
     total = 0.0
     for weight, answer in zip(weights, answers):
         answer = check_array(answer, ensure_2d=False, dtype=None, input_name="answers")
@@ -237,10 +239,23 @@ def staged_votes(
                 f"A hypothesis must answer with a vector of codes, and its weight be "
                 f"a number: got {answer.shape}, {answer.dtype}, {weight!r}."
             )
+        if (
+            answer.dtype.kind != "f"
+            and not 0 <= answer.min() <= answer.max() < n_classes
+        ):
+            raise ValueError(
+                f"answers must hold codes of {n_classes} classes: got {answer.min()} "
+                f"to {answer.max()}."
+            )
         if n_classes > 2:
             ballot = answer[:, None] == np.arange(n_classes)
         else:
             ballot = answer if answer.dtype.kind == "f" else 2.0 * answer - 1.0
+        if np.ndim(total) and len(total) != len(ballot):
+            raise ValueError(
+                f"answers must be vectors of one length: got {len(total)} and "
+                f"{len(ballot)}."
+            )
         total = total + weight * ballot
         yield total
 

@@ -73,10 +73,20 @@ def vote_shares(
     >>> vote_shares([[0, 1], [0, 2], [1, 1], [0, 1]], 3).tolist()
     [[0.75, 0.25, 0.0], [0.0, 0.75, 0.25]]
     """
+    check_scalar(n_classes, "n_classes", Integral, min_val=1)
     said = np.asarray(hypotheses)
+    if said.min() < 0 or said.max() >= n_classes:
+        raise ValueError(
+            f"hypotheses must hold codes of {n_classes} classes: got {said.min()} to "
+            f"{said.max()}."
+        )
     if weights is None:
         return np.stack([(said == c).mean(axis=0) for c in range(n_classes)], axis=1)
     weights = np.asarray(weights, dtype=float)
+    if (weights < 0).any() or not weights.any():
+        raise ValueError(
+            f"weights must be numbers, none negative and one positive: got {weights}."
+        )
     votes = np.stack([weights @ (said == c) for c in range(n_classes)], axis=1)
     return votes / weights.sum()
 
@@ -162,7 +172,11 @@ _SIZE = [
 
 
 @validate_params(
-    {"n": [Interval(Integral, 1, None, closed="left")], "n_samples": _SIZE},
+    {
+        "n": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": _SIZE,
+        "random_state": ["random_state"],
+    },
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(p="n")
@@ -206,6 +220,13 @@ def bootstrap_sample(
         size = n_samples
     elif n_samples is not None:
         size = max(1, math.ceil(n_samples * n))
+    if p is not None and len(p) != n:
+        raise ValueError(f"p must hold {n} probabilities: got {len(p)}.")
+    if p is not None and not ((p >= 0).all() and abs(p.sum() - 1) <= 1.4e-8):
+        raise ValueError(
+            f"p must hold probabilities, which sum to 1: got a sum of {p.sum()}, and "
+            f"{p.min()} as the least."
+        )
     return _draw_rows(n, size, p, check_random_state(random_state))
 
 
@@ -466,6 +487,7 @@ def out_of_bag_shares(
     >>> out_of_bag_shares([stump, stump], X, weights, 2).tolist()
     [[nan, nan], [0.0, 1.0]]
     """
+    check_scalar(n_classes, "n_classes", Integral, min_val=1)
     votes = np.zeros((len(X), n_classes))
     for hypothesis, weight in zip(hypotheses, sample_weights):
         weight = check_array(weight, ensure_2d=False, input_name="sample_weights")
@@ -473,7 +495,13 @@ def out_of_bag_shares(
             raise ValueError(f"Weights of {len(weight)} examples came with {len(X)}.")
         unseen = np.flatnonzero(weight == 0)
         if len(unseen):
-            votes[unseen, predict_codes(hypothesis, X[unseen])] += 1
+            codes = predict_codes(hypothesis, X[unseen])
+            if codes.max() >= n_classes:
+                raise ValueError(
+                    f"n_classes must be the number of classes of the hypotheses: got "
+                    f"{n_classes}, and class {codes.max()}."
+                )
+            votes[unseen, codes] += 1
     cast = votes.sum(axis=1, keepdims=True)
     nobody = np.full(votes.shape, np.nan)
     return np.divide(votes, cast, out=nobody, where=cast > 0)
@@ -546,7 +574,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, MAX_SEED, closed="both")],
         "oob_score": ["boolean"],
         "bootstrap": ["boolean"],
         "n_jobs": [Integral, None],

@@ -112,6 +112,16 @@ def shrink_residuals(
     array([[0.],
            [2.]])
     """
+    if len(leaf) != len(outputs.diagonal):
+        raise ValueError(
+            f"leaf must have an entry for each of the {len(outputs.diagonal)} "
+            f"residuals: got {len(leaf)}."
+        )
+    if leaf.min() < 0 or leaf.max() >= n_leaves:
+        raise ValueError(
+            f"leaf must hold numbers of {n_leaves} leaves, from 0: got {leaf.min()} "
+            f"to {leaf.max()}."
+        )
     if isinstance(outputs, FactorOutputs):
         phi = outputs.phi
         _subtract_rows(phi, _leaf_means(phi, leaf, share, n_leaves), leaf, rate)

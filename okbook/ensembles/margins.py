@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike
-from ..core import check_array, validate_arrays
+from ..core import check_labels, validate_arrays
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #afec00d4
 def _check_hypotheses(hypotheses, y):
@@ -142,7 +142,7 @@ def margins(ensemble: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Array:
     True
     """
     check_is_fitted(ensemble)
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    y = check_labels(y, "margins")
     H, classes = ensemble.hypotheses(X), ensemble.classes_
     codes = np.where(np.isin(y, classes), np.searchsorted(classes, y), -1)
     if H.dtype.kind == "f":

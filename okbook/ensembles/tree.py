@@ -1053,6 +1053,17 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         RandomizedTreeClassifier
             The fitted tree, whose classes are the codes.
         """
+        if not len(codes) == len(sample_weight) == features.X.shape[1]:
+            raise ValueError(
+                f"codes and sample_weight must have an entry for each of the "
+                f"{features.X.shape[1]} examples: got {len(codes)} and "
+                f"{len(sample_weight)}."
+            )
+        if codes.min() < 0 or codes.max() >= n_classes:
+            raise ValueError(
+                f"codes must be classes from 0 to {n_classes - 1}: got {codes.min()} "
+                f"to {codes.max()}."
+            )
         rows = np.flatnonzero(sample_weight).astype(np.uint32)
         weight, xlogx = _integer_weights(sample_weight[rows])
         rules = self._rules(*features.X.shape, xlogx)
@@ -1079,7 +1090,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         "The parameters as the search wants them."
         return _Rules(
             resolve_max_features(self.max_features, p),
-            int(min(self.n_best, n)),
+            int(min(self.n_best, n * p)),
             int(min(self.max_depth or 2**31, 2**31)),
             resolve_min_samples(self.min_samples_leaf, n),
             self.criterion == "entropy",

@@ -6,10 +6,12 @@
 __all__ = ['StumpExamples', 'sort_stump_examples', 'Stump', 'best_stump', 'DecisionStump']
 
 # %% ../../nbs/05_ensembles_2_weak_learners.ipynb #378def8f
+from numbers import Integral
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -173,6 +175,12 @@ def sort_stump_examples(X: Array, codes: Array, n_classes: int) -> StumpExamples
     >>> sort_stump_examples(X, codes, 2).ends.tolist()
     [2, 3]
     """
+    check_scalar(n_classes, "n_classes", Integral, min_val=2)
+    if codes.min() < 0 or codes.max() >= n_classes:
+        raise ValueError(
+            f"codes must be classes from 0 to {n_classes - 1}: got {codes.min()} to "
+            f"{codes.max()}."
+        )
     columns = sort_features(X)
     ends, offsets = _group_examples(columns.X, columns.order, codes)
     order = columns.order.ravel()
@@ -278,6 +286,23 @@ def best_stump(
     >>> best_stump(sort_stump_examples(X, codes, 2), np.full(3, 1 / 3)).threshold
     1.5
     """
+    if not isinstance(examples, StumpExamples):
+        raise TypeError(
+            f"examples must be StumpExamples, by sort_stump_examples: got "
+            f"{type(examples).__name__}."
+        )
+    if len(sample_weight) != len(examples.codes):
+        raise ValueError(
+            f"sample_weight must have an entry for each of the {len(examples.codes)} "
+            f"examples: got {len(sample_weight)}."
+        )
+    if sample_weight.min() < 0 or not sample_weight.any():
+        raise ValueError(
+            f"sample_weight must not be negative, and not all zero: got "
+            f"{sample_weight.min()} as the least."
+        )
+    if criterion not in ("gini", "error"):
+        raise ValueError(f"criterion must be 'gini' or 'error': got {criterion!r:.40}.")
     X, order, ends = examples.X, examples.order, examples.ends
     _, *groups = examples
     feature, group = _search_stump(*groups, sample_weight, criterion == "error")

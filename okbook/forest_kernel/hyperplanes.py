@@ -42,6 +42,7 @@ from .._types import Array, ArrayLike, Inputs, Seed, Sparse
 from okbook.core import (
     NEARLY,
     check_array,
+    check_class_weight,
     check_grid,
     check_labels,
     check_learner,
@@ -726,6 +727,15 @@ def leaf_machines(
     >>> coef.round(3), intercept.round(3)
     (array([[2.]]), array([-3.]))
     """
+    if codes.min() < 0 or codes.max() >= n_classes:
+        raise ValueError(
+            f"codes must be classes from 0 to {n_classes - 1}: got {codes.min()} to "
+            f"{codes.max()}."
+        )
+    if slack_weight is not None and slack_weight.min() <= 0:
+        raise ValueError(
+            f"slack_weight must hold positive numbers: got {slack_weight.min()}."
+        )
     if slack_weight is not None and K is None:
         raise ValueError("slack_weight needs the Gram matrix K: linear_svm has one C.")
     positive = range(1, 2) if n_classes == 2 else range(n_classes)
@@ -901,6 +911,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
                 f"ForestKernelSVC needs two classes or more: y holds one class, "
                 f"{self.classes_[0]!r}."
             )
+        check_class_weight(self.class_weight, self.classes_)
         if self.class_weight is not None and self.solver == "linear":
             raise ValueError(
                 'class_weight needs solver="gram" (or "auto"): linear_svm has one C.'

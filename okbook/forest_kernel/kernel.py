@@ -1144,6 +1144,11 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         labels = {} if y is None else {"y": y}
         validate_data(self, X, skip_check_array=True, **labels)
         X = check_rows(X)
+        if hasattr(y, "isna") and (missing := int(np.sum(np.asarray(y.isna())))):
+            raise ValueError(
+                f"y has {missing} missing values of {len(X)}: fill them, or leave "
+                "their rows out."
+            )
         forest = self._default_forest() if self.forest is None else self.forest
         self.forest_ = clone(forest).fit(X, y)
         members, _ = forest_trees(self.forest_)

@@ -7,9 +7,11 @@ __all__ = ['node_prototypes', 'export_text', 'plot_tree']
 
 # %% ../../nbs/01_trees_4_export.ipynb #b4000005
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import ArrayLike
@@ -96,6 +98,14 @@ def _short_text(output, decimals, width=40):
     return text if len(text) <= width else text[: width - 3] + "..."
 
 # %% ../../nbs/01_trees_4_export.ipynb #cc7f2a67
+# How trees are shown.
+_SHOWN = {
+    "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+    "decimals": [Interval(Integral, 0, 100, closed="both")],
+}
+
+
+@validate_params(_SHOWN, prefer_skip_nested_validation=True)
 def export_text(
     tree: OutputKernelTree,
     *,
@@ -213,6 +223,15 @@ def _draw_links(ax, place, links):
         ax.text(*middle, answer, **how)
 
 
+@validate_params(
+    {
+        **_SHOWN,
+        "output_shape": [tuple, list, None],
+        "draw": [callable, None],
+        "ax": [HasMethods(["plot", "text", "set_axis_off", "inset_axes"]), None],
+    },
+    prefer_skip_nested_validation=True,
+)
 def plot_tree(
     tree: OutputKernelTree,
     *,

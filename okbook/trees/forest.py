@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from numba import njit
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._extras import tqdm
@@ -74,6 +74,8 @@ def mean_weights(parts: list[Sparse]) -> Sparse:
     >>> mean_weights([sp.csr_array([[1.0, 0.0]]), sp.csr_array([[0.5, 0.5]])]).toarray()
     array([[0.75, 0.25]])
     """
+    if len(parts) == 0:
+        raise ValueError("parts must hold the weights of a tree or more: got none.")
     shape, m = parts[0].shape, len(parts)
     indptr = np.sum([part.indptr for part in parts], axis=0, dtype=np.int64)
     indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
@@ -97,6 +99,13 @@ def _count_draws(draw, n_samples, sample_weight):
     return np.bincount(drawn, minlength=n_samples).astype(float)
 
 
+@validate_params(
+    {
+        "seed": ["random_state"],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 @validate_arrays(sample_weight="n")
 def bootstrap_counts(
     seed: int, n_samples: int, sample_weight: Array | None = None
@@ -122,6 +131,15 @@ def bootstrap_counts(
     >>> bootstrap_counts(0, 5)
     array([1., 0., 0., 3., 1.])
     """
+    if sample_weight is not None and not (
+        len(sample_weight) == n_samples
+        and (sample_weight >= 0).all()
+        and sample_weight.any()
+    ):
+        raise ValueError(
+            f"sample_weight must hold {n_samples} numbers, none negative and one "
+            f"positive: got {sample_weight}."
+        )
     return _count_draws(check_random_state(seed), n_samples, sample_weight)
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #0e6182dd
@@ -202,7 +220,15 @@ def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
     >>> bool(left_out.all()), float(abs(weights.diagonal()).max())
     (True, 0.0)
     """
+    if len(trees) == 0:
+        raise ValueError("trees must be a list of trees: got none.")
     n, seen = len(X), np.zeros(len(X))
+    for tree in trees:
+        if len(tree.weight) != n:
+            raise ValueError(
+                f"X must be the {len(tree.weight)} inputs that the trees were grown "
+                f"on: got {n}."
+            )
     total = sp.csr_array((n, n))
     for tree in trees:
         out = np.setdiff1d(np.arange(n), tree.samples)

@@ -176,6 +176,12 @@ def look_up(model: BaseEstimator, table: Bunch, X: ArrayLike) -> Array:
             f"The table is of {len(table.places)} trees, the model has "
             f"{nodes.shape[1]}: it must be the model that was tabulated."
         )
+    sizes = [tree.node_count for tree in _trees_of(model)]
+    if [len(place) for place in table.places] != sizes:
+        raise ValueError(
+            "The table is of trees with other numbers of nodes: it must be the model "
+            "that was tabulated."
+        )
     total = np.zeros((len(nodes), table.rows.shape[1]), dtype=table.rows.dtype)
     for place, reached in zip(table.places, nodes.T):
         total += table.rows[place[reached]]

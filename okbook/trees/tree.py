@@ -696,6 +696,11 @@ class TreeGrower:
         Tree
             The grown tree.
         """
+        if len(self.outputs.diagonal) != self.n_samples:
+            raise ValueError(
+                f"outputs must have an entry for each of the {self.n_samples} inputs: "
+                f"got {len(self.outputs.diagonal)}."
+            )
         weighted = weight is not None
         w = weight if weighted else self.ones
         samples = np.arange(self.n_samples, dtype=np.int32)
