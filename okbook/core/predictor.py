@@ -147,8 +147,8 @@ def first_smallest(
 
     Notes
     -----
-    Equal up to rounding is a difference of at most ``NEARLY`` times the scale. Derived
-    in :ref:`ch-core-predictor`.
+    Equal up to rounding is a difference from the smallest value of at most ``NEARLY``
+    times the larger of the two scales. Derived in :ref:`ch-core-predictor`.
 
     Examples
     --------
@@ -166,8 +166,10 @@ def first_smallest(
     size = np.abs(values)
     size = size if scale is None else np.maximum(size, np.abs(scale))
     size = np.where(np.isfinite(values), size, 0.0)
+    lowest = values == least  # is rounded, too
+    size = np.maximum(size, np.where(lowest, size, 0.0).max(axis=axis, keepdims=True))
     with np.errstate(invalid="ignore"):  # inf - inf: then `==` decides
-        return ((values == least) | (values - least <= NEARLY * size)).argmax(axis=axis)
+        return (lowest | (values - least <= NEARLY * size)).argmax(axis=axis)
 
 
 @validate_arrays(values="any; infinite", scale="any; number")
@@ -287,13 +289,15 @@ def _decode_rows(indptr, indices, data, K, diag):
     for q in range(len(best)):
         span = slice(indptr[q], indptr[q + 1])
         support, used = indices[span], data[span]
-        scores, lowest = _support_products(support, used, K), np.inf
+        scores, lowest, size = _support_products(support, used, K), np.inf, 0.0
         for a in range(len(scores)):
-            scores[a] = diag[support[a]] - 2.0 * scores[a]
-            lowest = min(lowest, scores[a]) if used[a] != 0 else lowest
+            own = diag[support[a]]
+            scores[a] = own - 2.0 * scores[a]
+            if used[a] != 0 and scores[a] < lowest:
+                lowest, size = scores[a], max(abs(scores[a]), own)
         for a in range(len(scores)):
             c = support[a]
-            near = scores[a] - lowest <= NEARLY * max(abs(scores[a]), diag[c])
+            near = scores[a] - lowest <= NEARLY * max(abs(scores[a]), diag[c], size)
             if used[a] != 0 and near and (best[q] < 0 or c < best[q]):
                 best[q] = c
     return best

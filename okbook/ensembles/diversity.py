@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._types import Array, ArrayLike
-from ..core import validate_arrays
+from ..core import NEARLY, validate_arrays
 from .margins import _check_hypotheses
 
 # %% ../../nbs/05_ensembles_4_diversity.ipynb #7c0bce21
@@ -220,7 +220,8 @@ def c_bound(
     0.5
     """
     weights = _voter_weights(edges, weights)
-    mean = weights @ edges
-    if mean <= 0:
+    mean, square = weights @ edges, weights @ products @ weights
+    # where the votes cancel, what is left of the square is rounding
+    if mean <= 0 or square <= NEARLY * (weights @ np.abs(products) @ weights):
         return 1.0
-    return float(1 - mean**2 / (weights @ products @ weights))
+    return float(1 - mean**2 / square)

@@ -664,7 +664,8 @@ def _added_errors(n, e, confidence, z):
     if e + 0.5 >= n:
         return 0.67 * (n - e)
     share, q = e + 0.5, z * z
-    upper = (share + q / 2 + math.sqrt(q * (share * (1 - share / n) + q / 4))) / (n + q)
+    spread = math.copysign(math.sqrt(q * (share * (1 - share / n) + q / 4)), z)
+    upper = (share + q / 2 + spread) / (n + q)
     return n * upper - e
 
 

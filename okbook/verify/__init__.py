@@ -1,7 +1,7 @@
 """Attempts to refute the claims of the book, on problems drawn at random.
 
-``fuzz`` draws, judges and shrinks problems, and counts; the checks are in
-``closed_forms``.
+``fuzz`` draws, judges and shrinks problems, and counts; the checks are in the modules
+that its ``PAGES`` names.
 """
 
 from .certificates import (

@@ -352,7 +352,10 @@ def _judge_others(X, mix, y, units, name, lam, balanced, seed, sgd):
     if sgd:
         found = solve_sgd(problem, regularizer, lam, max_iter=200, random_state=seed)
     else:
-        found = solve_cvxpy(problem, regularizer, lam)
+        try:
+            found = solve_cvxpy(problem, regularizer, lam)
+        except RuntimeError as error:  # the interior-point method has no weights
+            raise PassedOver("cvxpy finds no weights") from error
     return _promise(found, problem, regularizer, lam, grams, y, balanced)
 
 

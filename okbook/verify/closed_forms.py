@@ -381,7 +381,9 @@ def _judge_cholesky(Phi):
     F, pivots, residual = pivoted_cholesky(K)
     R, order = kernel_factor(K)
     size = K.trace() or 1.0
-    bound = max(0.0, np.linalg.norm(K - F @ F.T) - residual - 64 * len(K) * EPS * size)
+    bound = np.maximum(
+        0.0, np.linalg.norm(K - F @ F.T) - residual - 64 * len(K) * EPS * size
+    )
     return [
         compare(F @ F.T, K, 1e-9, size, "pivoted_cholesky"),
         compare(bound, 0.0, 1e-14, size, "residual as a bound"),
@@ -1118,7 +1120,9 @@ def _judge_minimum(X, Q, Y, ridge, seed):
         criterion(C + rng.normal(size=C.shape) * size * 10.0 ** -rng.integers(0, 7))
         for _ in range(30)
     )
-    return compare(max(0.0, least - min(tries)), 0.0, 1e-10, np.square(Y).sum() or 1.0)
+    return compare(
+        np.maximum(0.0, least - min(tries)), 0.0, 1e-10, np.square(Y).sum() or 1.0
+    )
 
 
 @CLOSED_FORMS.add(
