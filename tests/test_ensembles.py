@@ -340,6 +340,10 @@ def test_pessimistic_errors():
     assert_allclose(pessimistic_errors(5.0, 4.8), 0.67 * 0.2)
     U = (5 + pessimistic_errors(40, 5, 0.1)) / 40
     assert_allclose((40 * U - 5.5) / np.sqrt(40 * U * (1 - U)), norm.isf(0.1))
+    for confidence in (0.5, 0.6, 0.9):  # a lower limit
+        U = (10 + pessimistic_errors(100, 10, confidence)) / 100
+        z = (100 * U - 10.5) / np.sqrt(100 * U * (1 - U))
+        assert_allclose(z, norm.isf(confidence), atol=1e-12)
     for n, e, confidence in (
         (0, 0, 0.25),
         (5, -1, 0.25),

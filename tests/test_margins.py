@@ -308,6 +308,11 @@ def test_equal_edges_bound_the_error_by_the_alignment_of_the_sum():
 def test_c_bound_of_a_vote_that_is_wrong_on_average_is_one():
     assert c_bound(*vote_moments([[1, -1, -1]], [1, 1, 1])) == 1.0
     assert c_bound(*vote_moments([[1, -1]], [1, 1])) == 1.0
+    for H, a in (  # in exact arithmetic all votes are even
+        ([[-1], [1], [1]], [0.6, 0.5, 0.1]),
+        ([[-1], [-1], [1], [1]], [0.3, 0.6, 0.5, 0.4]),
+    ):
+        assert c_bound(*vote_moments(H, [1]), a) == 1.0
 
 
 def test_alignment_and_c_bound_refuse():

@@ -69,6 +69,7 @@ def test_what_differs_is_not_equal():
     assert first_largest([1e-30, 2e-30]) == 1
     assert first_largest([0.0, 1e-17]) == 1
     assert first_largest([0.0, 1e-17], scale=[1.0, 1.0]) == 0  # what is left of a sum
+    assert first_largest([0.0, 1e-17], scale=[0.0, 1.0]) == 0  # the largest is rounded
     assert (
         first_smallest([np.inf, 5.0, np.inf]) == 1
         and first_largest([-np.inf, 5.0]) == 1
@@ -77,6 +78,22 @@ def test_what_differs_is_not_equal():
         first_smallest([np.inf, np.inf]) == 0
         and first_largest([np.inf, 1.0, np.inf]) == 0
     )
+
+
+@pytest.mark.parametrize("support", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_candidate_at_the_origin_is_as_near_as_another(support, sparse):
+    """Its score is exactly zero, and that of the other one is rounded to a little
+    less than zero, or not."""
+    for angle in np.linspace(0.0, 3.0, 40):
+        turn = np.array(
+            [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        )
+        Y = np.array([[0.0, 0.0], [1.0, 2.0], [-2.0, -2.0]]) @ turn
+        W = np.array([[1.0, -2.0, -1.0]])
+        K = Y @ Y.T
+        W = sp.csr_array(W) if sparse else W
+        assert decode_weights(W, K, K.diagonal(), support=support) == 0
 
 
 def test_merge_ties():
