@@ -537,7 +537,7 @@ def _judge_smoothed(X, mix, y, units, name, lam, balanced, mus, deltas, held):
     "mkl-gap",
     "the duality gap, and the sides of the conditions (thm-pairs-dual, eq-pairs-kkt)",
     "the checker of certificates, and the formulas pair by pair",
-    "a unit of single precision; from above 1e-4, as it is a bound; 1e-9 of the formulas",
+    "a unit of single precision, from above 1e-4: it is a bound; 1e-9 of the formulas",
     draw=lambda rng: _draw_smoothed(rng) | {"given": bool(rng.random() < 0.5)},
     axes=_PAIRS,
 )
