@@ -1029,7 +1029,8 @@ def _judge_margin(X, y, C):
 def _judge_margin_weights(X, Phi, Q, C, center):
     outputs = Phi - Phi.mean(axis=0) if center else Phi
     lengths = np.sqrt(np.square(outputs).sum(axis=1))
-    if not lengths.min() > 1e-3 * lengths.max() or not C > 0 or len(X) < 2:
+    size = max(lengths.max(), np.abs(Phi).max())  # centring may leave only rounding
+    if not lengths.min() > 1e-3 * size or not C > 0 or len(X) < 2:
         raise PassedOver("an output has no direction")
     model = MaximumMarginRegression(
         C=C, center=center, input_kernel_params={"sigma": 1.0}, output_kernel="linear"
