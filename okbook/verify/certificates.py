@@ -15,6 +15,7 @@ from scipy.optimize import linprog, nnls
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from .._types import ArrayLike
 from okbook.forest_kernel import (
     best_intercept,
     linear_svm,
@@ -103,8 +104,25 @@ def _draw_pairs(rng):
 _PAIRS = {"X": "nd", "mix": "pd", "y": "n", "units": "p"}
 
 
-def beyond(excess):
-    "By how much a bound is exceeded at most, 0 if it is not; NaN stays NaN."
+def beyond(excess: ArrayLike) -> float:
+    """By how much a bound is exceeded at most, 0 if it is not; NaN stays NaN.
+
+    Parameters
+    ----------
+    excess : array-like
+        Values minus their bounds.
+
+    Returns
+    -------
+    float
+        The largest excess, not negative.
+
+    Examples
+    --------
+    >>> from okbook.verify.certificates import beyond
+    >>> beyond([-1.0, 0.5]), beyond(-1.0), beyond([float("nan"), 1.0])
+    (0.5, 0.0, nan)
+    """
     return float(np.maximum(0.0, np.max(excess)))
 
 
