@@ -678,7 +678,7 @@ def test_bad_parameters_of_a_tree(params, message):
     [
         (
             {"n_estimators": 0},
-            r"'n_estimators' .* in the range \[1, 2147483647\]. Got 0",
+            r"'n_estimators' .* in the range \[1, 2147483647\). Got 0",
         ),
         ({"n_estimators": np.inf}, "'n_estimators' .* an int"),
         ({"estimator": "tree"}, "'estimator' .* implementing 'fit' and 'predict'"),

@@ -136,7 +136,7 @@ ENTRIES = {
     "okbook.trees.export": [lambda: okbook.trees.plot_tree(None)],
     "okbook.drawing": [
         lambda: okbook.drawing.draw_links(None, None),
-        lambda: okbook.drawing.draw_roc(None, None),
+        lambda: okbook.drawing.draw_roc(None, "mean"),
     ],
     "okbook.mkl.duality": [
         lambda: okbook.mkl.solve_cvxpy(None, None, 1.0),

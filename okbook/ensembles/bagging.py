@@ -574,7 +574,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, MAX_SEED, closed="both")],
+        "n_estimators": [Interval(Integral, 1, MAX_SEED, closed="left")],
         "oob_score": ["boolean"],
         "bootstrap": ["boolean"],
         "n_jobs": [Integral, None],
