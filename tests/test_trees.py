@@ -1063,7 +1063,7 @@ def test_a_common_factor_of_the_weights_makes_no_difference(model, kernel):
     ("weight", "message"),
     [
         (np.ma.array(np.ones(6), mask=[1, 0, 0, 0, 0, 0]), "1 masked entries"),
-        (np.arange(6).astype("M8[D]"), r"must hold numbers: got datetime64\[D\]"),
+        (np.arange(6).astype("M8[D]"), r"sample_weight holds dates.* datetime64\[D\]"),
         (list("abcdef"), "sample_weight must be an array"),
         ([[1, 2], [1], 1, 1, 1, 1], "sample_weight is ragged"),
         (np.ones((6, 2)), "1d array"),

@@ -37,6 +37,7 @@ from okbook.verify import (
     PassedOver,
     Tie,
     attempt,
+    beyond,
     case_rng,
     compare,
     find_checks,
@@ -47,7 +48,6 @@ from okbook.verify import (
     shrink,
     store_run,
 )
-from okbook.verify.certificates import beyond
 from okbook.verify.estimators import _ALL as ESTIMATORS_OF
 from okbook_book.equations import equation_index
 

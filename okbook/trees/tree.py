@@ -861,10 +861,6 @@ def _check_sample_weight(sample_weight, n_samples):
     "Weights as an array, or None."
     if sample_weight is None:
         return None
-    if getattr(getattr(sample_weight, "dtype", None), "kind", "f") in "mM":
-        raise TypeError(
-            f"sample_weight must hold numbers: got {sample_weight.dtype} entries."
-        )
     weight = check_array(
         sample_weight,
         ensure_2d=False,

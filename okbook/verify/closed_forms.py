@@ -79,6 +79,7 @@ from okbook.verify.fuzz import (
     CheckList,
     PassedOver,
     Tie,
+    beyond,
     compare,
     draw_classes,
     draw_matrix,
@@ -1120,9 +1121,7 @@ def _judge_minimum(X, Q, Y, ridge, seed):
         criterion(C + rng.normal(size=C.shape) * size * 10.0 ** -rng.integers(0, 7))
         for _ in range(30)
     )
-    return compare(
-        np.maximum(0.0, least - min(tries)), 0.0, 1e-10, np.square(Y).sum() or 1.0
-    )
+    return compare(beyond(least - min(tries)), 0.0, 1e-10, np.square(Y).sum() or 1.0)
 
 
 @CLOSED_FORMS.add(

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['EPS', 'LARGEST_TOLERANCE', 'FEW', 'PART', 'PAGES', 'HEAD', 'Tie', 'PassedOver', 'Difference', 'Outcome', 'compare',
-           'identical', 'Check', 'CheckList', 'judge_problem', 'case_rng', 'draw_size', 'draw_matrix', 'draw_classes',
-           'draw_weights', 'shrink', 'Counterexample', 'attempt', 'Record', 'Run', 'run_checks', 'find_checks',
-           'table_rows', 'n_ties', 'format_table', 'source_fingerprint', 'store_run', 'read_run']
+           'identical', 'beyond', 'Check', 'CheckList', 'judge_problem', 'case_rng', 'draw_size', 'draw_matrix',
+           'draw_classes', 'draw_weights', 'shrink', 'Counterexample', 'attempt', 'Record', 'Run', 'run_checks',
+           'find_checks', 'table_rows', 'n_ties', 'format_table', 'source_fingerprint', 'store_run', 'read_run']
 
 # %% ../../nbs/93_verify.ipynb #c342d24f
 import csv
@@ -187,6 +187,28 @@ def identical(ours: ArrayLike, theirs: ArrayLike, what: str = "") -> Difference:
     numbers = ours.dtype.kind in "fc" and theirs.dtype.kind in "fc"
     same = ours.shape == theirs.shape and np.array_equal(ours, theirs, numbers)
     return Difference(0.0 if same else 1.0, 0.0, what)
+
+
+def beyond(excess: ArrayLike) -> float:
+    """By how much a bound is exceeded at most, 0 if it is not; NaN stays NaN.
+
+    Parameters
+    ----------
+    excess : array-like
+        Values minus their bounds.
+
+    Returns
+    -------
+    float
+        The largest excess, not negative.
+
+    Examples
+    --------
+    >>> from okbook.verify import beyond
+    >>> beyond([-1.0, 0.5]), beyond(-1.0), beyond([float("nan"), 1.0])
+    (0.5, 0.0, nan)
+    """
+    return float(np.maximum(0.0, np.max(excess)))
 
 # %% ../../nbs/93_verify.ipynb #fdc6ff60
 @dataclass(frozen=True)

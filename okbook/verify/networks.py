@@ -69,6 +69,16 @@ from okbook.verify.fuzz import (
 NETWORKS = CheckList()
 
 # %% ../../nbs/93_verify_5_networks.ipynb #7b4a3d82
+def _symmetric(edges):
+    "The adjacency whose entries above the diagonal are given."
+    return np.triu(edges, 1) + np.triu(edges, 1).T
+
+
+def _laplacian(A):
+    "Degrees on the diagonal, minus the weights beside it."
+    return np.diag(A.sum(axis=1)) - A
+
+
 def _draw_semi(rng):
     "Nodes in feature space, a graph, and which nodes are labelled."
     n, d = draw_size(rng, 2, 7), draw_size(rng, 1, 4)
@@ -93,7 +103,7 @@ _SEMI = {"X": "nd", "Q": "qd", "edges": "nn", "labelled": "n"}
 
 def _printed_inverse(X, Q, W, labelled, lam, lam2):
     "B of eq-rrsn-9 by fractions, with its weights at nodes and queries."
-    n, L = len(X), np.diag(W.sum(axis=1)) - W
+    n, L = len(X), _laplacian(W)
     K, exact = X @ X.T, as_fractions
     U = np.eye(n)[labelled]
     A = exact(K) @ exact(U.T @ U) + Fraction(lam) * exact(np.eye(n))
@@ -114,7 +124,7 @@ def _printed_inverse(X, Q, W, labelled, lam, lam2):
 def _judge_semi(X, Q, edges, labelled, ridge, smooth):
     if len(X) < 2 or labelled.sum() < 2 or not ridge > 0 or not X.any():
         raise PassedOver("too few labelled nodes")
-    W = np.triu(edges, 1) + np.triu(edges, 1).T
+    W = _symmetric(edges)
     K = X @ X.T
     size = K.trace() / len(K)
     lam, lam2 = ridge * size, smooth
@@ -153,7 +163,7 @@ def _judge_semi(X, Q, edges, labelled, ridge, smooth):
 def _judge_semi_none(X, Q, edges, labelled, ridge, smooth):
     if labelled.sum() < 2 or not ridge > 0 or not X.any():
         raise PassedOver("too few labelled nodes")
-    W = np.triu(edges, 1) + np.triu(edges, 1).T
+    W = _symmetric(edges)
     lam, y = ridge * np.square(X).sum() / len(X), np.zeros(labelled.sum())
     ours = SemiSupervisedOutputKernelRidge(
         input_kernel="linear", lam=lam, lam2=0.0, graph=W
@@ -178,7 +188,7 @@ def _judge_holdout(X, Q, edges, labelled, ridge, smooth):
     nodes = np.flatnonzero(labelled)
     if len(nodes) < 2 or not ridge > 0 or not X.any():
         raise PassedOver("too few labelled nodes")
-    W = np.triu(edges, 1) + np.triu(edges, 1).T
+    W = _symmetric(edges)
     lam = ridge * np.square(X).sum() / len(X)
     (M,) = graph_smoothers(W)
     spectrum = SmoothedSpectrum(kernel_factor(X @ X.T)[0], M)
@@ -368,9 +378,8 @@ def _judge_semi_choice(X, Y, grid, fold, edges, new, smooths):
     X = np.r_[X, new] / np.abs(X).max()
     K, n = X @ X.T, len(Y)
     N = len(K)
-    W = np.triu(edges[:N, :N], 1)
-    W = W + W.T
-    L = np.diag(W.sum(axis=1)) - W
+    W = _symmetric(edges[:N, :N])
+    L = _laplacian(W)
     losses, worst = np.zeros((len(grid), len(smooths))), 1.0
     for (g, s), (train, test) in itertools.product(np.ndindex(losses.shape), splits):
         U = np.eye(N)[train]
@@ -396,16 +405,6 @@ def _judge_semi_choice(X, Y, grid, fold, edges, new, smooths):
     ]
 
 # %% ../../nbs/93_verify_5_networks.ipynb #c10f0017
-def _symmetric(edges):
-    "The adjacency whose entries above the diagonal are given."
-    return np.triu(edges, 1) + np.triu(edges, 1).T
-
-
-def _laplacian(A):
-    "Degrees on the diagonal, minus the weights beside it."
-    return np.diag(A.sum(axis=1)) - A
-
-
 def _draw_network(rng):
     "A network with inputs of its nodes."
     n = draw_size(rng, 4, 8)

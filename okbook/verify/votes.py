@@ -59,6 +59,7 @@ from okbook.verify.fuzz import (
     CheckList,
     PassedOver,
     Tie,
+    beyond,
     compare,
     draw_classes,
     draw_matrix,
@@ -310,7 +311,7 @@ def _judge_measures(Phi, y):
         for cut in along
         for right in (np.greater, np.greater_equal)
     ]
-    broken = np.maximum(0.0, min(errors) - measure**2 / (1 + measure**2))
+    broken = beyond(min(errors) - measure**2 / (1 + measure**2))
     return [*found, compare(broken, 0.0, max(1e-9, tolerance), 1.0, "the bound")]
 
 
@@ -549,7 +550,7 @@ def _judge_margin_bound(X, y, weight, theta):
     bound = boosting_margin_bound(alphas, norms, theta)
     margins = (2 * y - 1) * (np.array(alphas) @ H) / sum(alphas)
     product = np.prod(norms) * np.exp(theta * sum(alphas))
-    broken = np.maximum(0.0, np.mean(margins <= theta - 1e-9) - bound)
+    broken = beyond(np.mean(margins <= theta - 1e-9) - bound)
     return [
         compare(broken, 0.0, 1e-9, 1.0, "the bound"),
         compare(bound, product, 1e-9, what="its value"),
@@ -604,10 +605,10 @@ def _judge_generalisation(theta, n, H):
     capacity = np.log(s) + 2 * np.log(s + 1) + s * np.log(H) - np.log(0.05)
     theirs = (2 * np.exp(-s * theta**2 / 8) + np.sqrt(capacity / (2 * n))).min()
     ours = float(margin_bound(theta, n, H))
-    low = np.maximum(0.0, theirs - ours) / theirs
+    low = beyond(theirs - ours) / theirs
     return [
         compare(low, 0.0, 1e-9, 1.0, "below"),
-        compare(np.maximum(0.0, ours / theirs - 1.01), 0.0, 1e-9, 1.0, "above"),
+        compare(beyond(ours / theirs - 1.01), 0.0, 1e-9, 1.0, "above"),
     ]
 
 
@@ -648,13 +649,13 @@ def _judge_alignments(H, y, votes):
         ),
         compare(edges**2, [aligned(K) for K in each], 1e-9, 1.0, "each voter"),
         compare(ours, aligned(whole), 1e-9, 1.0, "sum of the voters"),
-        compare(np.maximum(0.0, weak - bound), 0.0, 1e-9, 1.0, "the bound"),
+        compare(beyond(weak - bound), 0.0, 1e-9, 1.0, "the bound"),
     ]
     if lead.mean() > 1e-9:
         own = aligned(np.outer(vote, vote))
         found.append(compare(bound, 1 - own, 1e-9, 1.0, "kernel of the vote"))
         if np.ptp(edges) < 1e-12:
-            broken = np.maximum(0.0, bound - 1 + aligned(whole))
+            broken = beyond(bound - 1 + aligned(whole))
             found.append(compare(broken, 0.0, 1e-9, 1.0, "equal edges"))
     elif lead.mean() < -1e-9:
         found.append(compare(bound, 1.0, 0.0, 1.0, "no bound"))
