@@ -58,7 +58,7 @@ pdf: book-if-stale
 	$(PY) -m okbook_book.pdf
 
 # The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
-# TESTS='--share 2/6' opens every sixth page only in a browser, from the second on.
+# TESTS='--share 2/6' tries every sixth page only in a browser, and its exercises, from the second on.
 test: env
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory book-if-stale

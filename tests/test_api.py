@@ -10,6 +10,7 @@ from html import unescape
 from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
 from test_browser import browser  # noqa: F401
 
 import okbook
@@ -160,6 +161,31 @@ def built():
     if not stamp.exists() or stamp.read_text().strip() != fingerprint.everything():
         pytest.skip("not built from these sources")
     return {p.stem: p.read_text(encoding="utf8") for p in sorted(API.glob("*.html"))}
+
+
+def test_a_definition_that_moves_keeps_its_label(monkeypatch):
+    "Sphinx drops the labels of a page when it reads it again, after the page before."
+    modules = {"new": ["okbook.verify.fuzz"], "old": ["okbook.verify.certificates"]}
+    monkeypatch.setattr(equations, "exports", modules.get)
+    anchors = {}
+    domain = SimpleNamespace(anonlabels=anchors)
+
+    def read(page, source):
+        for label in [k for k, (seen, _) in anchors.items() if seen == page]:
+            del anchors[label]
+        block = nodes.literal_block(source, source)
+        cell = nodes.container("", classes=["tag_export"])
+        cell += nodes.container("", block, classes=["cell_input"])
+        env = SimpleNamespace(docname=page, get_domain=lambda name: domain)
+        api_pages.anchor_cells(
+            SimpleNamespace(env=env), nodes.container("", cell).deepcopy()
+        )
+
+    read("old", "def beyond(excess):\n    return excess")
+    for page, source in (("new", "def beyond(excess):\n    pass"), ("old", "x = 1")):
+        read(page, source)
+    label = api_pages.cell_label("okbook.verify.fuzz", "beyond")
+    assert anchors[label] == ("new", "def-beyond")
 
 
 def test_built_pages_are_those_of_the_package(built):

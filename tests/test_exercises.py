@@ -123,6 +123,7 @@ def judged(page):
 WITH_TESTS = [n for n, found in FOUND.items() if any(e.parts for e in found.values())]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("page", WITH_TESTS)
 def test_tests_pass_right_answers_and_reject_wrong_ones(page):
     wrong = []

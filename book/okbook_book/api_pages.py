@@ -436,8 +436,12 @@ def anchor_cells(app, doctree):
 
 
 def cell_label(module, name):
-    "The label of the cell that defines a name of a module."
-    return f"def-{face(module)}.{name}"
+    """The label of the cell that defines a name of a module.
+
+    It names the module and not its package: a definition that moves to another page of
+    the package would lose its label, where both pages are read again, with the old one.
+    """
+    return f"def-{module}.{name}"
 
 
 def list_members(app, doctree):
