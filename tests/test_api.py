@@ -177,9 +177,7 @@ def test_a_definition_that_moves_keeps_its_label(monkeypatch):
         cell = nodes.container("", classes=["tag_export"])
         cell += nodes.container("", block, classes=["cell_input"])
         env = SimpleNamespace(docname=page, get_domain=lambda name: domain)
-        api_pages.anchor_cells(
-            SimpleNamespace(env=env), nodes.container("", cell).deepcopy()
-        )
+        api_pages.anchor_cells(SimpleNamespace(env=env), cell)
 
     read("old", "def beyond(excess):\n    return excess")
     for page, source in (("new", "def beyond(excess):\n    pass"), ("old", "x = 1")):
