@@ -11,8 +11,11 @@ class BuildWithTables(build_py):
     def _tables(self):
         "Each file, and where it goes. An editable package reads the folder itself."
         into = Path(self.build_lib, "okbook", "_tables")
-        found = () if self.editable_mode else sorted(Path("tables").glob("*/*.*"))
-        files = [file for file in found if file.suffix in (".csv", ".json", ".toml")]
+        if self.editable_mode:
+            return []
+        sums = Path("tables", "SHA256SUMS")
+        listed = [line.split(maxsplit=1)[1] for line in sums.read_text().splitlines()]
+        files = [sums, *(sums.parent / name for name in listed)]
         return [(file, into / file.relative_to("tables")) for file in files]
 
     def run(self):

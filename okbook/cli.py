@@ -5,6 +5,7 @@ import argparse
 import csv
 import os
 import sys
+import time
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -56,7 +57,6 @@ def _tables_run(args):
         progress=not args.quiet,
         keys=args.only and _matching(table, args.only),
         fresh=args.fresh,
-        force=args.force,
     )
     if not args.quiet:
         print(show(table, args.folder))
@@ -69,57 +69,60 @@ def _tables_show(args):
 
 
 def _tables_check(args):
-    from okbook.tables import check_code, check_slice, find
+    from okbook.datasets import available
+    from okbook.tables import TableError, draw_cells, find, find_tables
 
-    table = find(args.id)
-    for key, (stored, again) in check_slice(table, args.folder).items():
-        print(f"{key}: stored {stored!r}, recomputed {again!r}")
-    code = check_code(table, args.folder)
-    print(
-        f"All agree to a relative {table.rtol:g}, and the code is the one recorded: "
-        f"{code}"
-    )
-
-
-def _tables_stamp(args):
-    from okbook.tables import find, find_tables, read_run, stamp, table_folder
-
-    if args.all:
-        tables = [
-            table
-            for table in find_tables().values()
-            if (table_folder(table.id) / "run.json").exists()
-        ]
+    tables = [find(name) for name in args.ids] or [*find_tables().values()]
+    if args.folder and len(args.ids) != 1:
+        raise TableError("--folder is the folder of one table: name it")
+    if not args.ids:  # those that this machine can compute
+        tables = [t for t in tables if all(map(available, t.datasets))]
+    if args.cells is None:
+        cells = ((table, key) for table in tables for key in table.slice)
     else:
-        tables = [find(table_id) for table_id in args.ids]
-    failed = 0
-    for table in tables:
-        options = {
-            "sample": args.sample,
-            "seed": args.seed,
-            "n_jobs": args.n_jobs,
-            "paper": args.paper,
-        }
+        cells = draw_cells(tables, args.cells, args.seed)
+    return _compute_again(cells, args.folder, args.seconds)
+
+
+def _compute_again(cells, folder, seconds):
+    "Compute stored cells again, as long as there is time; 1 if one differs."
+    from okbook.tables import TableError, check_cells, read_cells, table_folder
+
+    end, agree, differ, left = time.perf_counter() + seconds, 0, 0, 0
+    for table, key in cells:
+        at = folder or table_folder(table.id)
         try:
-            keys = _matching(table, args.only) if args.only else ()
-            pairs = stamp(table, keys=keys, progress=not args.quiet, **options)
-        except _expected_errors() as error:  # say so, and stamp the others
+            took = read_cells(at).get(key, (0.0, 0.0))[1]
+            if time.perf_counter() + took > end:
+                left += 1
+                continue
+            ((was, now),) = check_cells(table, [key], at).values()
+        except TableError as error:  # say so, and compute the others
+            _complain(error)
+            differ += 1
+            continue
+        print(f"{table.id}: {key}: stored {was!r}, now {now!r}", flush=True)
+        agree += 1
+    late = f", {left} not tried for lack of time" if left else ""
+    print(f"{agree} cells agree, {differ} do not{late}")
+    return int(differ > 0 or agree == 0)
+
+
+def _tables_rerun(args):
+    from okbook.tables import find, find_tables, rerun
+
+    options = {name: getattr(args, name) for name in ("n_jobs", "backend", "scheduler")}
+    failed = 0
+    for table in [find(name) for name in args.ids] or [*find_tables().values()]:
+        try:
+            found = rerun(table, progress=not args.quiet, **options)
+        except _expected_errors() as error:  # say so, and go on with the others
             _complain(error)
             failed = 1
             continue
-        if pairs:
-            last = read_run(table_folder(table.id))["stamps"][-1:]
-            code = (
-                f"stamped as {last[0]['to']}"
-                if last
-                else "the code is the one recorded"
-            )
-            print(
-                f"{table.id}: {len(pairs)} cells agree to a relative "
-                f"{table.rtol:g}; {code}"
-            )
-        else:
-            print(f"{table.id}: the code is the one recorded, nothing to stamp")
+        print(f"{table.id}: {len(found.differing)} of {found.cells} cells differ")
+        for key, (was, now) in found.differing.items():
+            print(f"  {key}: was {was!r}, is {now!r}")
     return failed
 
 
@@ -269,10 +272,6 @@ _RUN = {
         "help": "address of a Dask scheduler, such as tcp://10.0.0.1:8786",
     },
     "--fresh": {"action": "store_true", "help": "drop the stored cells first"},
-    "--force": {
-        "action": "store_true",
-        "help": "add to stored cells of other code, data or seed",
-    },
     "--quiet": {
         "action": "store_true",
         "help": "no progress bar, no table at the end",
@@ -282,31 +281,24 @@ _WHICH = {
     "ids": {
         "nargs": "*",
         "metavar": "id",
-        "default": [],
-        "help": "such as ok3-table1",
+        "help": "such as ok3-table1 (default: all)",
     },
-    "--all": {"action": "store_true", "help": "every table that is stored"},
 }
-_STAMP = {
-    "--sample": {
+_CHECK = {
+    "--cells": {
         "type": int,
-        "default": 0,
         "metavar": "N",
-        "help": "compute N random cells besides the slice",
+        "help": "N cells drawn at random, instead of the slices",
     },
     "--seed": {
         "type": int,
         "default": 0,
-        "help": "of the random cells (default: 0)",
+        "help": "of the draw (default: 0)",
     },
-    "--paper": {
-        "action": "store_true",
-        "help": "accept a paper.csv that has changed",
-    },
-    "--quiet": {"action": "store_true", "help": "no progress bar"},
-    "--only": {
-        "metavar": "PATTERN",
-        "help": "compute cells like 'OK3*, 200, *' besides the slice",
+    "--seconds": {
+        "type": float,
+        "default": float("inf"),
+        "help": "take only cells that fit into this time",
     },
 }
 _VERIFY = {
@@ -396,17 +388,16 @@ def _parser():
     _add(tables, "list", _tables_list, told)
     told = "compute the missing cells; go on after an interruption"
     run = _add(tables, "run", _tables_run, told, _ID | _FOLDER | _JOBS | _RUN)
+    told = "compute whole tables again, and say what differs from the stored ones"
+    again = {name: _RUN[name] for name in ("--backend", "--scheduler", "--quiet")}
+    rerun = _add(tables, "rerun", _tables_rerun, told, _WHICH | _JOBS | again)
     kept = "; finished cells are stored, and the same command goes on"
-    run.set_defaults(after_interruption=kept)
+    for command in (run, rerun):
+        command.set_defaults(after_interruption=kept)
     told = "the paper's values, ours, their difference"
     _add(tables, "show", _tables_show, told, _ID | _FOLDER)
-    told = "compute a few stored cells again, and compare the code"
-    _add(tables, "check", _tables_check, told, _ID | _FOLDER)
-    told = "record that the code has changed and the cells have not"
-    stamp = _add(tables, "stamp", _tables_stamp, told, _STAMP | _JOBS)
-    which = stamp.add_mutually_exclusive_group(required=True)
-    for option, told in _WHICH.items():
-        which.add_argument(option, **told)
+    told = "compute stored cells again: the slices of tables, or cells drawn at random"
+    _add(tables, "check", _tables_check, told, _WHICH | _FOLDER | _CHECK)
 
     told = "every printed cell beside ours: the totals by table"
     _add(groups, "ledger", _ledger, told, _LEDGER)

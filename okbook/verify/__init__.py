@@ -46,7 +46,6 @@ from .fuzz import (
     read_run,
     run_checks,
     shrink,
-    source_fingerprint,
     store_run,
     table_rows,
 )
@@ -101,7 +100,6 @@ __all__ = [
     "run_checks",
     "shrink",
     "solve_exactly",
-    "source_fingerprint",
     "store_run",
     "table_rows",
 ]

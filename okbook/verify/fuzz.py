@@ -6,11 +6,10 @@
 __all__ = ['EPS', 'LARGEST_TOLERANCE', 'FEW', 'PART', 'PAGES', 'HEAD', 'Tie', 'PassedOver', 'Difference', 'Outcome', 'compare',
            'identical', 'beyond', 'Check', 'CheckList', 'judge_problem', 'case_rng', 'draw_size', 'draw_matrix',
            'draw_classes', 'draw_weights', 'shrink', 'Counterexample', 'attempt', 'Record', 'Run', 'run_checks',
-           'find_checks', 'table_rows', 'n_ties', 'format_table', 'source_fingerprint', 'store_run', 'read_run']
+           'find_checks', 'table_rows', 'n_ties', 'format_table', 'store_run', 'read_run']
 
 # %% ../../nbs/93_verify.ipynb #c342d24f
 import csv
-import hashlib
 import importlib
 import io
 import json
@@ -32,7 +31,13 @@ from threadpoolctl import threadpool_limits
 from .._extras import MissingExtra, tqdm
 from .._types import Array, ArrayLike, PathLike
 from ..core import claim_rng, number_length
-from ..tables.cells import TableError, run_environment, table_folder
+from okbook.tables.cells import (
+    TableError,
+    read_stored,
+    run_environment,
+    table_folder,
+)
+from ..tables.runs import list_files
 
 # %% ../../nbs/93_verify.ipynb #194a284a
 EPS = float(np.finfo(float).eps)  # the unit of rounding, 2.2e-16
@@ -1142,28 +1147,6 @@ def _verdict(record):
     return "SAYS NOTHING" if record.says_nothing else "not tried" * bool(record.missing)
 
 # %% ../../nbs/93_verify.ipynb #dac81a94
-def source_fingerprint() -> str:
-    """A fingerprint of the sources of the package.
-
-    Returns
-    -------
-    str
-        Sixteen hexadecimal digits, which change with every character of a module.
-
-    Examples
-    --------
-    >>> from okbook.verify import source_fingerprint
-    >>> len(source_fingerprint())
-    16
-    """
-    digest = hashlib.sha256()
-    folder = Path(__file__).parents[1]
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def store_run(
     records: Run, seconds: float, seed: int, folder: PathLike | None = None
 ) -> Path:
@@ -1210,16 +1193,11 @@ def store_run(
     writer.writeheader()
     writer.writerows(table_rows(records))
     content = text.getvalue().encode()
-    record = {
-        "rows": hashlib.sha256(content).hexdigest(),
-        "code": source_fingerprint(),
-        "seconds": seconds,
-        "seed": seed,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **run_environment(),
-    }
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    record = {"seed": seed, "seconds": seconds, "time": now, **run_environment()}
     (folder / "run.csv").write_bytes(content)
     (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n")
+    list_files(folder, written=("run.csv", "run.json"))
     return folder
 
 
@@ -1236,14 +1214,14 @@ def read_run(
     Returns
     -------
     record : dict
-        When, where, and with which seed and code it was made.
+        When, where, with which seed and at which commit it was made.
     rows : list of dict
         The rows, as from :func:`table_rows`.
 
     Raises
     ------
     TableError
-        If there is none, or if the rows are not those that were stored.
+        If there is none, or if a file is not the one that is listed.
 
     Examples
     --------
@@ -1254,12 +1232,8 @@ def read_run(
     okbook.tables.cells.TableError: no stored run in /nowhere: okbook verify --store
     """
     folder = table_folder("verify") if folder is None else Path(folder)
-    if not (folder / "run.json").exists():
+    record = read_stored(folder / "run.json", lambda path, raw, listed: json.loads(raw))
+    if record is None:
         raise TableError(f"no stored run in {folder}: okbook verify --store")
-    record = json.loads((folder / "run.json").read_text())
-    content = (folder / "run.csv").read_bytes()
-    if hashlib.sha256(content).hexdigest() != record["rows"]:
-        raise TableError(
-            f"{folder / 'run.csv'}: these are not the rows of its run.json"
-        )
-    return record, list(csv.DictReader(io.StringIO(content.decode())))
+    rows = read_stored(folder / "run.csv", lambda path, raw, listed: raw.decode())
+    return record, list(csv.DictReader(io.StringIO(rows)))
