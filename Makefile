@@ -24,7 +24,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION = 1
 book class test-class test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify package
+.PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere rerun sums verify package
 .PHONY: lab edit class test-class publish-class time-class readme export format clean distclean lock notebooks
 
 help:
@@ -90,6 +90,15 @@ package: env
 # As other machines would compute: make elsewhere ELSEWHERE="--settings 3 --parts notebooks --notebooks '05*'"
 elsewhere: env
 	$(PY) -m okbook_book.elsewhere $(ELSEWHERE)
+
+# Whole tables computed again, in the place of the stored ones, before a release: RERUN='ok3-table1 --n-jobs 2'.
+RERUN ?= --n-jobs -1
+rerun: env
+	$(BIN)/okbook tables rerun $(RERUN)
+
+# After a file of tables/ was changed by hand: a printed value, an entry of the ledger.
+sums:
+	cd tables && LC_ALL=C sha256sum */*.* > SHA256SUMS
 
 # Ten minutes of attempts to refute what the book claims; the book shows the last such run (tables/verify).
 VERIFY ?= --seconds 600 --store

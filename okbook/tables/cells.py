@@ -324,9 +324,10 @@ class TableDamaged(TableError):
 def _damage(path, said, line=None):
     "The error for a file, with what to do about it."
     where = f"{path}, line {line}" if line else str(path)
-    again = f", or compute it again (okbook tables run {path.parent.name} --fresh)"
-    again = again if path.name in ("ours.csv", "run.json") else ""
-    return TableDamaged(f"{where}: {said}. Restore the file from git{again}")
+    again = f"compute it again (okbook tables run {path.parent.name} --fresh)"
+    if path.name not in ("ours.csv", "run.json"):
+        again = "if the change is meant, list its new hash (make sums)"
+    return TableDamaged(f"{where}: {said}. Restore the file from git, or {again}")
 
 
 def read_sums(root: PathLike) -> dict[str, str] | None:
