@@ -78,7 +78,7 @@ def _tables_check(args):
     if not args.ids:  # those that this machine can compute
         tables = [t for t in tables if all(map(available, t.datasets))]
     if args.cells is None:
-        cells = ((table, key) for table in tables for key in table.slice)
+        cells = ((t, key) for t in tables for key in t.check_keys(t.slice))
     else:
         cells = draw_cells(tables, args.cells, args.seed)
     return _compute_again(cells, args.folder, args.seconds)

@@ -1152,13 +1152,14 @@ def test_a_disagreement_is_exit_status_one(monkeypatch, capsys):
 def test_store_and_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tables" / "verify").mkdir(parents=True)
+    (tmp_path / "tables" / "SHA256SUMS").touch()
     monkeypatch.setattr(verify, "find_checks", lambda _: find_checks("mu*"))
     assert main(["verify", "--seconds", "0", "--store", "--quiet"]) == 0
     record, rows = read_run()
     assert record["seed"] == 0 and [row["check"] for row in rows][0] == "multi-task"
     path = tmp_path / "tables" / "verify" / "run.csv"
     path.write_text(path.read_text().replace("multi-task", "multi task"))
-    with pytest.raises(TableError, match="not the rows"):
+    with pytest.raises(TableError, match="run.csv: this is not the file that"):
         read_run()
     with pytest.raises(TableError, match="no stored run"):
         read_run(tmp_path)

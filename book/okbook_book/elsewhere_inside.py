@@ -5,7 +5,6 @@ import json
 import re
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -38,15 +37,13 @@ def slice_cell(table, key, folder):
     from okbook.datasets import DatasetNotFound
 
     try:
-        ((stored, again),) = tables.check_slice(
-            replace(table, slice=[key]), folder
-        ).values()
+        ((stored, again),) = tables.check_cells(table, [key], folder).values()
     except (tables.TableError, DatasetNotFound) as error:
         if isinstance(error, DatasetNotFound) or isinstance(
             error.__cause__, DatasetNotFound
         ):
             return "no data", ""
-        known = isinstance(error, tables.SliceMismatch)
+        known = isinstance(error, tables.CellMismatch)
         return "failed", str(error).rpartition("): ")[
             2
         ] if known else f"{type(error).__name__}: {error}"
