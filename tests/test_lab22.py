@@ -446,16 +446,17 @@ def test_new_links_by_hand(small, monkeypatch):
         lab, "load_network", lambda *args: replace(small, adjacency=early)
     )
     clear()
-    scores = lab.future_scores("supervised")
-    pairs = sorted(
-        (p for p in combinations(range(90), 2) if not early[p]),
-        key=lambda pair: -scores[pair],
-    )[:15]
-    inside = [small.gram[pair] for pair in combinations(range(90), 2)]
-    for place, (a, b) in enumerate(pairs, start=1):
-        cell = {
-            c: computed(lab.NEW_LINKS, str(place), c, 0) for c in lab.NEW_LINKS.columns
-        }
+    found, inside = [], [small.gram[pair] for pair in combinations(range(90), 2)]
+    for method, rows in lab.PLACES.items():
+        scores = lab.future_scores(method)
+        pairs = sorted(
+            (p for p in combinations(range(90), 2) if not early[p]),
+            key=lambda pair: -scores[pair],
+        )
+        found += zip(rows, pairs)
+    assert len(found) == 30
+    for row, (a, b) in found:
+        cell = {c: computed(lab.NEW_LINKS, row, c, 0) for c in lab.NEW_LINKS.columns}
         assert (cell["first"], cell["second"], cell["came true"]) == (
             a,
             b,
@@ -588,12 +589,10 @@ def test_future():
     chance = 10000 * new / (n * (n - 1) / 2 - links)
     assert 15 < future["supervised", "hits 10000"][0] / chance < 25
     listed = stored("rrsn-table1-new-links")
-    came = sum(listed[row, "came true"][0] for row in lab.NEW_LINKS.rows)
+    rows = lab.PLACES["supervised"]
+    came = sum(listed[row, "came true"][0] for row in rows)
     assert came <= future["supervised", "hits 100"][0]
-    ends = [
-        (listed[row, "first"][0], listed[row, "second"][0])
-        for row in lab.NEW_LINKS.rows
-    ]
+    ends = [(listed[row, "first"][0], listed[row, "second"][0]) for row in rows]
     assert len(set(ends)) == 15 and all(0 <= a < b < n for a, b in ends)
 
 

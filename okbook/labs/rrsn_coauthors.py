@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['NODES', 'METHODS', 'ROWS', 'COLUMNS', 'LATER', 'TABLE', 'VARIANTS', 'SENSITIVITY', 'FUTURE_ROWS', 'FUTURE',
            'DESCRIBED', 'FACTS', 'BINS', 'HISTOGRAMS', 'WORDS', 'CHOSEN', 'RATE_GRID', 'RECALL_GRID', 'CURVES',
-           'INTERVAL', 'N_RESAMPLES', 'DRAWS', 'N_BEST', 'NEW_LINKS', 'TABLES', 'author_vectors', 'informative_gram',
-           'Network', 'load_network', 'setting_grids', 'Setting', 'draw_labelled', 'counted_pairs', 'search',
-           'compute_setting', 'compute_cell', 'compute_variant', 'future_scores', 'compute_future', 'compute_words',
-           'node_bootstrap', 'compute_draw', 'best_new_links', 'compute_new_link']
+           'INTERVAL', 'N_RESAMPLES', 'DRAWS', 'N_BEST', 'PLACES', 'NEW_LINKS', 'TABLES', 'author_vectors',
+           'informative_gram', 'Network', 'load_network', 'setting_grids', 'Setting', 'draw_labelled', 'counted_pairs',
+           'search', 'compute_setting', 'compute_cell', 'compute_variant', 'future_scores', 'compute_future',
+           'compute_words', 'node_bootstrap', 'compute_draw', 'best_new_links', 'compute_new_link']
 
 # %% ../../nbs/22_coauthors.ipynb #1ffae56b
 from dataclasses import dataclass
@@ -895,13 +895,17 @@ DRAWS = Table(
 )
 
 # %% ../../nbs/22_coauthors.ipynb #1a809889
-N_BEST = 15
+N_BEST, _DEGREE = 15, "number of co-authors"
 
 
-@lru_cache(maxsize=1)
-def best_new_links():
-    """List the strongest links that the supervised method predicts in the network of
-    1999.
+@lru_cache(maxsize=2)
+def best_new_links(method="supervised"):
+    """List the strongest links that a method predicts in the network of 1999.
+
+    Parameters
+    ----------
+    method : str, default="supervised"
+        The method, as in :func:`future_scores`.
 
     Returns
     -------
@@ -913,19 +917,21 @@ def best_new_links():
     Derived in the lab :ref:`lab-rrsn-coauthors`.
     """
     return strongest_links(
-        future_scores("supervised"),
+        future_scores(method),
         np.triu(load_network("1999").adjacency == 0, 1),
         N_BEST,
     )
 
 
-def compute_new_link(place, column):
+def compute_new_link(place, method, column):
     """Compute a cell of ``rrsn-table1-new-links``.
 
     Parameters
     ----------
     place : int
         The place in the list of :func:`best_new_links`, from 1.
+    method : str
+        The method that lists them.
     column : {"first", "second", "common", "less alike", "came true"}
         The numbers of the two authors in node set (b), from 0; how many co-authors they
         have in common; of which percentage of all pairs the words are less alike;
@@ -937,7 +943,7 @@ def compute_new_link(place, column):
         The value.
     """
     network = load_network("1999")
-    a, b = best_new_links()[place - 1]
+    a, b = best_new_links(method)[place - 1]
     if column == "less alike":
         return 100.0 * float(
             np.mean(
@@ -952,14 +958,25 @@ def compute_new_link(place, column):
     )
 
 
+PLACES = {
+    method: [f"{place}{suffix}" for place in range(1, N_BEST + 1)]
+    for method, suffix in (("supervised", ""), (_DEGREE, f", {_DEGREE}"))
+}
 NEW_LINKS = Table(
     id="rrsn-table1-new-links",
-    rows={str(place): {"place": place} for place in range(1, N_BEST + 1)},
+    rows={
+        row: {"place": place, "method": method}
+        for method, rows in PLACES.items()
+        for place, row in enumerate(rows, start=1)
+    },
     columns=["first", "second", "common", "less alike", "came true"],
     repeats=1,
     compute=compute_new_link,
     datasets=["nips_coauthors"],
-    slice=[("1", "first", 0), ("1", "second", 0), ("1", "less alike", 0)],
+    slice=[
+        (PLACES[_DEGREE][place], column, 0)
+        for place, column in ((0, "first"), (0, "less alike"), (9, "second"))
+    ],
     summary="co-authors of NIPS: the best new links in the network of 1999, and "
     "what became of them",
     units="numbers of authors; counts; percent",

@@ -640,7 +640,7 @@ def _provenance(record, table):
     versions = ", ".join(f"{name} {v}" for name, v in last["versions"].items())
     return (
         f"Computed on {' to '.join(days)} in {seconds:.0f} s{several} at commit "
-        f"{last['commit'][:12]}, on {machine['cpus']} processors ({machine['model']}) "
+        f"{last['commit'][:12]}{'+' * last['commit'].endswith('+')}, on {machine['cpus']} processors ({machine['model']}) "
         f"with {versions}; seed {record['seed']}; "
         f"data: {', '.join(names) or 'none'}; a cell computed again agrees to a "
         f"relative {table.rtol:g}."
