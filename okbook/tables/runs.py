@@ -638,9 +638,10 @@ def _provenance(record, table):
     days = dict.fromkeys([first["begun"][:10], last["ended"][:10]])
     machine, names = last["machine"], record["datasets"]
     versions = ", ".join(f"{name} {v}" for name, v in last["versions"].items())
+    commit = last["commit"][:12] + "+" * last["commit"].endswith("+")
     return (
         f"Computed on {' to '.join(days)} in {seconds:.0f} s{several} at commit "
-        f"{last['commit'][:12]}{'+' * last['commit'].endswith('+')}, on {machine['cpus']} processors ({machine['model']}) "
+        f"{commit}, on {machine['cpus']} processors ({machine['model']}) "
         f"with {versions}; seed {record['seed']}; "
         f"data: {', '.join(names) or 'none'}; a cell computed again agrees to a "
         f"relative {table.rtol:g}."
