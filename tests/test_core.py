@@ -15,6 +15,7 @@ import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn import metrics
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -25,12 +26,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from okbook import core
+from okbook import (
+    OutputKernelRandomForest,
+    OutputKernelRidge,
+    OutputKernelTree,
+    core,
+)
 from okbook.core import (
     DiffusionKernel,
     DiracKernel,
     FunctionKernel,
     GramKernel,
+    HammingKernel,
     LinearKernel,
     OutputKernelKNN,
     OutputKernelMixin,
@@ -592,6 +599,52 @@ def test_a_kernel_of_ones_own_is_checked_unless_it_claims_a_theorem():
     for kernel in [*VECTOR_KERNELS[:4], DiracKernel(), GramKernel(np.eye(2))]:
         assert kernel.always_psd
     assert not check_kernel("rbf").__class__.__mro__[1].always_psd  # Kernel itself
+
+
+@pytest.mark.parametrize("dtype", [int, bool, str, object])
+def test_hamming_kernel(dtype):
+    "Against scipy's distance, with labels in fit that are not all of the queries."
+    rng = np.random.default_rng(0)
+    Y1, Y2 = (rng.integers(0, 2 + (dtype is not bool), (n, 6)) for n in (30, 20))
+    expected = 1 - cdist(Y1, Y2, "hamming")
+    if dtype is not bool:  # a label that fit has not seen
+        Y2[3], expected[:, 3] = 7, 0.0
+    Y1, Y2 = Y1.astype(dtype), Y2.astype(dtype)
+    kernel = HammingKernel().fit(Y1)
+    assert_allclose(kernel.gram(Y1, Y2), expected, strict=True)
+    Phi1, Phi2 = kernel.features(Y1), kernel.features(Y2)
+    assert_allclose(Phi1 @ Phi2.T, expected, atol=1e-15, strict=True)
+    assert_allclose(kernel.diag(Y1), np.ones(30), strict=True)
+
+
+@pytest.mark.parametrize(
+    "estimator", [OutputKernelTree, OutputKernelRandomForest, OutputKernelRidge]
+)
+def test_hamming_as_output_kernel(estimator):
+    "Half of the squared distance of two predictions is the Hamming loss."
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    Y = np.array(["no", "yes", "?"])[(X > 0).astype(int) + (X > 1)]
+    model = estimator(output_kernel="hamming").fit(X[:60], Y[:60])
+    predicted = model.predict(X[60:])
+    assert {*map(tuple, predicted)} <= {*map(tuple, Y)}
+    loss = output_kernel_loss(Y[60:], predicted, "hamming")
+    assert_allclose(loss, 2 * np.mean(predicted != Y[60:]))
+    assert loss < 0.6
+
+
+@pytest.mark.parametrize(
+    ("Y1", "Y2", "said"),
+    [
+        ([[0.5, 1.5]], None, "Unknown label type: continuous"),
+        ([[1, 2]], [["a", "b"]], "Labels must be of one kind"),
+        ([[1, 2]], [[1, 2, 3]], "must have as many columns"),
+        ([[np.nan, 2]], None, "contains NaN"),
+    ],
+)
+def test_hamming_refuses(Y1, Y2, said):
+    with pytest.raises(ValueError, match=said):
+        HammingKernel().gram(Y1, Y2)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, "wide"])
