@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SUMS', 'HEADER', 'RUN_FIELDS', 'Key', 'Table', 'TableError', 'CellError', 'compute_cell', 'TableDamaged', 'read_sums',
-           'read_stored', 'read_cells', 'read_paper', 'run_environment', 'read_run', 'TableMixed', 'read_table',
-           'table_folder']
+           'read_stored', 'read_cells', 'read_paper', 'run_environment', 'read_run', 'TableMixed', 'fingerprints',
+           'read_table', 'table_folder']
 
 # %% ../../nbs/91_tables.ipynb #f4eb9b2e
 import contextlib
@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from .._types import PathLike
+from ..datasets import REGISTRY
 
 # %% ../../nbs/91_tables.ipynb #c000ac52
 class Key(NamedTuple):
@@ -602,6 +603,32 @@ class TableMixed(TableError):
     """Stored cells come from another seed or other data than the table has now."""
 
 
+def fingerprints(table: Table) -> dict[str, dict[str, str]]:
+    """Look up the fingerprints of the data of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    dict of str to dict
+        For each dataset, those of its parts in the registry.
+    """
+    return {
+        name: {part: of["fingerprint"] for part, of in REGISTRY[name]["parts"].items()}
+        for name in table.datasets
+    }
+
+
+def _mixture(folder, said):
+    return TableMixed(
+        f"the cells stored in {folder} {said}: compute them again (--fresh), or use "
+        f"another folder (--folder)"
+    )
+
+
 def read_table(
     table: Table, folder: PathLike
 ) -> tuple[dict[str, Any] | None, dict[tuple[Any, ...], tuple[Any, float]]]:
@@ -626,7 +653,7 @@ def read_table(
     TableDamaged
         If a file is not what was written, or is that of another table.
     TableMixed
-        If the cells have another seed.
+        If the cells have another seed, or were measured on other data.
 
     Examples
     --------
@@ -645,10 +672,13 @@ def read_table(
         said = f"this is table {record['table']!r}, not {table.id!r}"
         raise _damage(Path(folder) / "run.json", said)
     if cells and record["seed"] != table.seed:
-        raise TableMixed(
-            f"the cells stored in {folder} have seed {record['seed']}, and the seed of "
-            f"table {table.id!r} is {table.seed}: compute them again (--fresh), or use "
-            f"another folder (--folder)"
+        said = f"have seed {record['seed']}, and that of the table is {table.seed}"
+        raise _mixture(folder, said)
+    if cells and record["datasets"] != (data := fingerprints(table)):
+        names = {*data, *record["datasets"]}
+        other = [n for n in names if data.get(n) != record["datasets"].get(n)]
+        raise _mixture(
+            folder, f"were measured on other data: {', '.join(sorted(other))}"
         )
     return record, cells
 

@@ -40,6 +40,7 @@ from okbook.tables.cells import (
     TableError,
     TableMixed,
     compute_cell,
+    fingerprints,
     read_paper,
     read_sums,
     read_table,
@@ -170,12 +171,12 @@ def _with_run(runs, run):
 
 
 @contextlib.contextmanager
-def _recording(table, folder, record, stored, data, n_jobs):
+def _recording(table, folder, record, stored, n_jobs):
     """Open the files of a table, where `record` and `stored` are kept, for a run; what
     it yields stores a cell, and returns when that is on the disk."""
     cells = dict(stored)
     ours, run_json = folder / "ours.csv", folder / "run.json"
-    identity = {"table": table.id, "seed": table.seed, "datasets": data}
+    identity = {"table": table.id, "seed": table.seed, "datasets": fingerprints(table)}
     earlier = record["runs"] if record and cells else []
     environment, begun = run_environment() | {"n_jobs": n_jobs}, _now()
     start = time.perf_counter()
@@ -285,20 +286,6 @@ def _results(parallel, table, keys, progress, n_before=0):
     )
 
 
-def _read_own(table, folder, data):
-    "Record and cells of a table; a TableMixed if they were measured on other data."
-    record, stored = read_table(table, folder)
-    if stored and record["datasets"] != data:
-        other = {*data, *record["datasets"]}
-        other = [n for n in other if data.get(n) != record["datasets"].get(n)]
-        raise TableMixed(
-            f"the cells stored in {folder} were measured on other data: "
-            f"{', '.join(sorted(other))}. Compute them again (--fresh), or use another "
-            f"folder (--folder)"
-        )
-    return record, stored
-
-
 def run(
     table: "Table",
     folder: PathLike | None = None,
@@ -363,22 +350,23 @@ def run(
     6.0
     """
     folder = Path(folder or table_folder(table.id, write=True))
-    data = {name: datasets.check(name) for name in table.datasets}
+    for name in table.datasets:
+        datasets.check(name)
     wanted = table.check_keys(table.keys() if keys is None else keys)
 
     if not fresh:  # who finds all cells writes nothing
-        stored = _read_own(table, folder, data)[1]
+        stored = read_table(table, folder)[1]
         if stored.keys() >= set(wanted) and _is_closed(table, folder, stored):
             return stored
     with _lock_folder(folder):
         record, stored = None, {}
         if not fresh or keys is not None:
-            record, stored = _read_own(table, folder, data)
+            record, stored = read_table(table, folder)
         if fresh:
             stored = {k: cell for k, cell in stored.items() if k not in set(wanted)}
         todo = [key for key in wanted if key not in stored]
         workers = _workers(table, n_jobs, backend, scheduler)
-        files = _recording(table, folder, record, stored, data, n_jobs)
+        files = _recording(table, folder, record, stored, n_jobs)
         with workers as parallel, files as store:
             for result in _results(parallel, table, todo, progress, len(stored)):
                 store(*result)
@@ -696,8 +684,7 @@ def check_cells(
     [(6.0, 6.0)]
     """
     folder = table_folder(table.id) if folder is None else Path(folder)
-    data = {name: datasets.check(name) for name in table.datasets}
-    stored, pairs = _read_own(table, folder, data)[1], {}
+    stored, pairs = read_table(table, folder)[1], {}
     for key in table.check_keys(keys):
         if key not in stored:
             raise CellMismatch(
