@@ -414,6 +414,49 @@ def test_path_of_many_pairs(name, tol):
     )
 
 
+@pytest.mark.parametrize("build", ["few", "many", "near_copies"])
+def test_no_pass_is_left_out(build, monkeypatch):
+    """Over the lams of a path, and in single solutions, n_passes adds up to all that
+    has been read: samples, importances, shifts, common passes and working sets."""
+    if build == "few":
+        problem = PairProblem(*stack(7, n=24, p=6))
+    else:
+        problem = {"many": many, "near_copies": near_copies}[build]()
+    read, kinds = [], set()
+
+    def counting(name, parts):
+        original = getattr(solvers, name, None) or getattr(SmoothedLoss, name)
+
+        def counted(loss, *args):
+            read.append(parts(loss, *args))
+            kinds.add(name)
+            return original(loss, *args)
+
+        return counted
+
+    one, each = lambda loss, *_: loss.share, lambda loss, mus, *_: len(mus)
+    monkeypatch.setattr(SmoothedLoss, "evaluate", counting("evaluate", one))
+    for name, parts in {"evaluate_many": each, "_importances": lambda _: 1.0}.items():
+        monkeypatch.setattr(solvers, name, counting(name, parts))
+    lams = np.geomspace(0.1, 1e-4, 24)
+    for name in ("l1", "l2"):
+        term = term_of(problem, name)
+        for tol in (1e-3, 1e-6):
+            read.clear()
+            path = mkl_path(problem, term, lams, tol=tol)
+            assert_allclose(sum(found.n_passes for found in path), sum(read))
+            for found in path:
+                assert (np.diff(found.trace[:, 0]) >= 0.0).all()
+                assert found.trace[-1, 0] == found.n_passes
+            read.clear()
+            alone = solve_newton(problem, term, 1e-3, tol=tol)
+            assert_allclose(alone.n_passes, sum(read))
+            read.clear()
+            again = solve_newton(problem, term, 1e-3, tol=tol, mu0=alone.mu)
+            assert_allclose(again.n_passes, sum(read))
+    assert len(kinds) == (1 if build == "few" else 3)
+
+
 def near_copies(seed=0, n=260, p=6):
     """Gram matrices close to the identity, which differ on few pairs, and one more:
     their weights can be exchanged until those pairs, far from the kink, reach it."""

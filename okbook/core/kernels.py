@@ -268,10 +268,15 @@ def _kind_of_objects(Y):
     return "lists of strings" if strings else None
 
 
+def _unlabelled(Y):
+    """The array of a pandas Series, whose ``Y[0]`` is a label and no place; whatever
+    else as it came."""
+    return Y.to_numpy() if hasattr(Y, "to_numpy") else Y
+
+
 def _holds_strings(Y):
     """Whether outputs are strings, or begin with one."""
-    if hasattr(Y, "to_numpy"):
-        Y = Y.to_numpy()
+    Y = _unlabelled(Y)
     if isinstance(Y, np.ndarray) and Y.dtype.kind in "OUS":
         Y = Y.ravel()[:1].tolist()
     first = Y[0] if isinstance(Y, (list, tuple)) and len(Y) else Y
@@ -1383,7 +1388,7 @@ class FunctionKernel(Kernel):
                 f"{name} must be a sequence of outputs (list, tuple or array): got "
                 f"{type(Y).__name__}."
             )
-        return Y.to_numpy() if hasattr(Y, "to_numpy") else Y
+        return _unlabelled(Y)
 
     def _prepare(self, Y):
         return self.check(Y, "Y")

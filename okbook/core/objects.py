@@ -24,6 +24,7 @@ from .._types import KernelLike, Outputs
 from okbook.core.kernels import (
     _KERNELS,
     Kernel,
+    _unlabelled,
     check_gram,
     check_kernel,
     graph_adjacency,
@@ -123,7 +124,7 @@ class ObjectKernel(Kernel):
             The objects as they came; a pandas Series as an array.
         """
         self._objects(Y, name)
-        return Y.to_numpy() if hasattr(Y, "to_numpy") else Y
+        return _unlabelled(Y)
 
     def _objects(self, Y, name="Y"):
         """A list of the objects, each of them checked."""
@@ -141,7 +142,7 @@ class ObjectKernel(Kernel):
         if isinstance(Y, np.ma.MaskedArray) and np.ma.is_masked(Y):
             raise ValueError(f"{name} has masked entries: leave their rows out.")
         objects = []
-        for i, y in enumerate(Y.to_numpy() if hasattr(Y, "to_numpy") else Y):
+        for i, y in enumerate(_unlabelled(Y)):
             try:
                 objects.append(self.check_object(y))
             except (TypeError, ValueError) as error:
@@ -993,7 +994,7 @@ class AutoKernel(ObjectKernel):
         """The kernel; before ``fit`` the one that these objects ask for."""
         if hasattr(self, "kernel_"):
             return self.kernel_
-        Y = Y.to_numpy() if hasattr(Y, "to_numpy") else Y
+        Y = _unlabelled(Y)
         if not ObjectKernel._objects(self, Y, name):
             raise ValueError(f"{name} must hold one object or more: got none.")
         return _kernel_for(Y[0])

@@ -876,17 +876,43 @@ _FIRST_WIDTH = 4.0
 _LARGEST_WEIGHT = 1e100
 # Given weights are near the optimum: a width of the size that the last steps have.
 _WARM_WIDTH = 0.2
-# From so many pairs on the solution starts on a sample, of every sixteenth pair: two
-# thousand pairs are enough for some hundred weights.
-_MANY_PAIRS, _SAMPLE_EVERY = 2**15, 16
-# The sample is solved to this multiple of the tolerance: its own error is larger.
-_SAMPLE_TOL = 2.0
+# From so many pairs on a solution starts on a sample.
+_MANY_PAIRS = 2**15
+# That of a single solution is this part of the pairs: two thousand are enough for some
+# hundred weights. It is solved to this multiple of the tolerance, because its own error
+# is larger.
+_SAMPLE_PART, _SAMPLE_TOL = 16, 2.0
 
 
-def _sampled_loss(problem):
-    """The loss on a sample of the pairs, or on all if there are few."""
-    many = problem.n_pairs >= _MANY_PAIRS
-    return SmoothedLoss.of_problem(problem, _SAMPLE_EVERY if many else 1)
+def _starts_on_sample(problem):
+    """Whether there are so many pairs that a sample of them is a good start."""
+    return problem.n_pairs >= _MANY_PAIRS
+
+
+@njit(cache=True, nogil=True)
+def _draw_pairs(importance, n):
+    """Some n pairs, in proportion to their importance and evenly spread, and the
+    reciprocals of their probabilities: where this exceeds 1 a pair is taken anyway."""
+    per_unit, level, k = n / max(importance.sum(), _TINY), 0.5, 0
+    drawn, factors = np.empty(n + 1, dtype=np.int64), np.empty(n + 1)
+    for q in range(len(importance)):
+        expected = importance[q] * per_unit
+        level += expected
+        if level >= 1.0:
+            drawn[k], factors[k] = q, max(1.0, 1.0 / expected)
+            level -= np.floor(level)
+            k += 1
+    return drawn[:k], factors[:k]
+
+
+def _drawn_loss(problem, importance, part):
+    """The loss on a part of the pairs, drawn in proportion to their importance."""
+    drawn, factors = _draw_pairs(importance, problem.n_pairs // part)
+    w = problem.w[drawn] * factors
+    Z, t = np.take(problem.Z, drawn, axis=0), problem.t[drawn]
+    return SmoothedLoss(
+        Z, t, w / w.sum(), problem.n_jobs, share=len(drawn) / problem.n_pairs
+    )
 
 
 def _point_at_zero(loss):
@@ -894,14 +920,18 @@ def _point_at_zero(loss):
     return loss.evaluate(np.zeros(len(loss.damping)), _FIRST_WIDTH)
 
 
-def _start_on_sample(problem, regularizer, lam, tol, max_iter):
-    """Weights and a width to start from, and the passes they have cost."""
-    sample = _sampled_loss(problem)
-    point = _point_at_zero(sample)
-    if sample.share < 1.0:
-        newton = _NewtonSolver(sample, regularizer, _SAMPLE_TOL * tol, max_iter)
-        point = newton.solve(_SolverState(lam), point)
-    return point.mu, point.delta, sample.passes
+def _first_point(newton, state):
+    """The point from which a single solution starts if nothing is known; the state
+    keeps the passes over a sample that it has cost."""
+    problem, tol = newton.problem, _SAMPLE_TOL * newton.tol
+    if not _starts_on_sample(problem):
+        return _point_at_zero(newton.loss)
+    weights = problem.w.astype(np.float64)
+    sample = _drawn_loss(problem, weights, _SAMPLE_PART)
+    inner = _NewtonSolver(sample, newton.regularizer, tol, newton.max_iter)
+    point = inner.solve(_SolverState(state.lam), _point_at_zero(sample))
+    state.n_passes += sample.passes
+    return newton.loss.evaluate(point.mu, point.delta)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #664b369c
 def _solution(state, tol):
@@ -1006,22 +1036,21 @@ def solve_newton(
     (array([2.5, 0. ]), True)
     """
     lam, p = float(lam), problem.n_kernels
+    loss, state = SmoothedLoss.of_problem(problem), _SolverState(lam)
+    newton = _NewtonSolver(loss, regularizer, tol, max_iter, verbose, problem)
     with _single_threaded_blas():
         if mu0 is None:
-            mu0, delta, passes = _start_on_sample(
-                problem, regularizer, lam, tol, max_iter
-            )
+            start = _first_point(newton, state)
         else:
-            mu0, delta, passes = np.array(mu0, dtype=np.float64), _WARM_WIDTH, 0.0
+            mu0 = np.array(mu0, dtype=np.float64)
             if mu0.shape != (p,) or not ((mu0 >= 0.0) & (mu0 <= _LARGEST_WEIGHT)).all():
                 raise ValueError(
                     f"Weights to start from, mu0, must be {p} numbers from 0 to "
                     f"{_LARGEST_WEIGHT:.0e}: got {np.array2string(mu0, threshold=6)}."
                 )
-        state = _SolverState(lam, n_passes=passes + 1.0)
-        loss = SmoothedLoss.of_problem(problem)
-        newton = _NewtonSolver(loss, regularizer, tol, max_iter, verbose, problem)
-        newton.solve(state, loss.evaluate(mu0, delta))
+            start = loss.evaluate(mu0, _WARM_WIDTH)
+        state.n_passes += loss.passes
+        newton.solve(state, start)
     share = 0.0
     if state.proof is not None:
         share = smoothed_hinge(state.proof.margins, state.proof.delta)[1]
@@ -1201,9 +1230,9 @@ class _ShiftedLoss:
         return self.sample.hessian(point)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #b9754d2f
-# A path starts on a sample of this part of the pairs, drawn by their importance, with a
-# new shift at every so many-th lam on the way down.
-_DRAWN_PART, _SHIFT_EVERY = 12, 10
+# The sample of a path, which serves many lams, is this part of the pairs. It is shifted
+# anew at every so many-th lam on the way down.
+_PATH_PART, _SHIFT_EVERY = 12, 10
 # Steps on a working set between two passes over all pairs.
 _WORKING_STEPS = 12
 # A round that has not made the gap this part of what it was: the other pairs move.
@@ -1236,32 +1265,6 @@ def _importances(problem):
     return importance
 
 
-@njit(cache=True, nogil=True)
-def _draw_pairs(importance, n):
-    """Some n pairs, in proportion to their importance and evenly spread, and the
-    reciprocals of their probabilities: where this exceeds 1 a pair is taken anyway."""
-    per_unit, level, k = n / max(importance.sum(), _TINY), 0.5, 0
-    drawn, factors = np.empty(n + 1, dtype=np.int64), np.empty(n + 1)
-    for q in range(len(importance)):
-        expected = importance[q] * per_unit
-        level += expected
-        if level >= 1.0:
-            drawn[k], factors[k] = q, max(1.0, 1.0 / expected)
-            level -= np.floor(level)
-            k += 1
-    return drawn[:k], factors[:k]
-
-
-def _drawn_loss(problem, importance):
-    """The loss on pairs that are drawn in proportion to their importance."""
-    drawn, factors = _draw_pairs(importance, problem.n_pairs // _DRAWN_PART)
-    w = problem.w[drawn] * factors
-    Z, t = np.take(problem.Z, drawn, axis=0), problem.t[drawn]
-    return SmoothedLoss(
-        Z, t, w / w.sum(), problem.n_jobs, share=len(drawn) / problem.n_pairs
-    )
-
-
 def _solve_descending(newton, states, point=None):
     """From the largest lam down; each starts where the last has ended, but from zero
     weights afresh."""
@@ -1285,11 +1288,12 @@ def _common_pass(newton, states):
 
 def _begin_on_sample(newton, sample, states):
     """Points of all lams, from the sample, which is shifted at every tenth; then all
-    pairs see them."""
-    loss, point = sample, None
+    pairs see them. What is read for several lams counts for the first of them."""
+    loss, point, passes = sample, None, 1.0  # that of the importances
     for k in range(0, len(states), _SHIFT_EVERY):
         group = states[k : k + _SHIFT_EVERY]
         rough = [_SolverState(state.lam) for state in group]
+        rough[0].n_passes = passes
         inner = _NewtonSolver(loss, newton.regularizer, newton.tol, newton.max_iter)
         _solve_descending(inner, rough, point)
         for state, begun in zip(group, rough):
@@ -1297,7 +1301,7 @@ def _begin_on_sample(newton, sample, states):
         if k + _SHIFT_EVERY < len(states):
             last = group[-1].point
             loss = _ShiftedLoss(sample, newton.loss.evaluate(last.mu, last.delta))
-            point = loss.start
+            point, passes = loss.start, 1.0 + loss.passes
     _common_pass(newton, states)
 
 
@@ -1375,6 +1379,7 @@ def _solve_in_rounds(newton, states):
             if not newton.done(state) and state.gap > _WORTH_A_ROUND * gap:
                 state.n_iter += 1
                 start = newton.loss.evaluate(state.mu, state.point.delta)
+                state.n_passes += 1.0
                 newton.solve(state, start)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #c59d6b20
@@ -1447,7 +1452,10 @@ def mkl_path(
     list of Bunch
         What :func:`solve_newton` returns, in the order of ``lams``, but for ``a``,
         which are many numbers: ``smoothed_dual(problem, *found.proof)`` computes them.
-        ``n_passes`` counts those of one lam.
+        ``n_passes`` counts those of one lam, of which a pass for several lams at once
+        is one for each. What is read of many pairs before several lams are solved (for
+        the importances, and for a shift at every tenth lam) counts for the first of
+        them, so that the sum over ``lams`` misses nothing.
 
     Notes
     -----
@@ -1475,11 +1483,11 @@ def mkl_path(
     states = [_SolverState(lam) for lam in lams]
     ordered = sorted(states, key=lambda state: -state.lam)
     with _single_threaded_blas():
-        if problem.n_pairs < _MANY_PAIRS:
-            _solve_descending(newton, ordered)
-        else:
+        if _starts_on_sample(problem):
             newton.loss.importance = _importances(problem)
-            sample = _drawn_loss(problem, newton.loss.importance)
+            sample = _drawn_loss(problem, newton.loss.importance, _PATH_PART)
             _begin_on_sample(newton, sample, ordered)
             _solve_in_rounds(newton, ordered)
+        else:
+            _solve_descending(newton, ordered)
     return [_solution(state, tol) for state in states]

@@ -19,6 +19,7 @@ import joblib
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import KFold
@@ -362,7 +363,66 @@ def _read_places(values, name, n):
     return values.astype(int)
 
 
-class NodeFold:
+class _DiffusionFold:
+    """A fold, as a search sees it: some pairs whose truth is known, and the diffusion
+    of a network that does not know it.
+
+    A subclass sets the attributes that :class:`NodeFold` documents, and defines
+    ``_scalar_products(E, weights)``: the values of ``E * weights @ E.T`` at the pairs
+    that count.
+    """
+
+    nodes: Array
+    n_kept: int
+    nu: Array
+    V: Array
+    truth: Array
+
+    def _diffuse(self, A):
+        "The diffusion of the network that is left."
+        self.nu, self.V = np.linalg.eigh(graph_laplacian(A))
+
+    def coordinates(self, G: Array) -> Array:
+        """Predict all nodes by ridge regression on those kept, with penalty one.
+
+        Parameters
+        ----------
+        G : ndarray of shape (l, l)
+            Gram matrix of the inputs of the labelled nodes.
+
+        Returns
+        -------
+        ndarray of shape (l, n_kept)
+            The coordinates ``eq-links-ridge``, in the order of ``nodes``.
+        """
+        kept, held = self.nodes[: self.n_kept], self.nodes[self.n_kept :]
+        factor = ridge_factor(G[np.ix_(kept, kept)], 1.0)
+        Z = sla.cho_solve(factor, self.V, check_finite=False)
+        return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
+
+    def scores(self, E: Array, beta: float) -> Array:
+        """Score the pairs that count.
+
+        Parameters
+        ----------
+        E : ndarray of shape (l, n_kept)
+            Weights of the nodes kept in the prediction at each of ``nodes``, times V.
+        beta : float
+            Time of diffusion.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+            The scores ``eq-links-fold``, rounded by :func:`round_scores`.
+        """
+        return round_scores(self._scalar_products(E, np.exp(-beta * self.nu)))
+
+    def _scalar_products(self, E, weights):
+        "The scalar products of the pairs that count."
+        raise NotImplementedError(f"{type(self).__name__} must define this.")
+
+
+class NodeFold(_DiffusionFold):
     """A fold of the labelled nodes: the pairs that touch a node held out, and the
     diffusion of the network that is left.
 
@@ -427,7 +487,7 @@ class NodeFold:
             known = _read_mask(known, "known", wanted, A.shape)
         self.nodes, self.n_kept = np.concatenate([kept, held]), len(kept)
         self._kind, self._above = kind, np.triu_indices(len(held), 1)
-        self.nu, self.V = np.linalg.eigh(graph_laplacian(A[np.ix_(kept, kept)]))
+        self._diffuse(A[np.ix_(kept, kept)])
         block, self._counted = np.ix_(held, self.nodes), slice(None)
         self._counted = slice(None) if known is None else self.pairs(known[block])
         self.truth = self.pairs(A[block]) > 0
@@ -457,50 +517,17 @@ class NodeFold:
             chosen["any"] = np.concatenate([one, both])
         return chosen[self._kind][self._counted]
 
-    def coordinates(self, G: Array) -> Array:
-        """Predict all nodes by ridge regression on those kept, with penalty one.
-
-        Parameters
-        ----------
-        G : ndarray of shape (l, l)
-            Gram matrix of the inputs of the labelled nodes.
-
-        Returns
-        -------
-        ndarray of shape (l, n_kept)
-            The coordinates ``eq-links-ridge``, in the order of ``nodes``.
-        """
-        kept, held = self.nodes[: self.n_kept], self.nodes[self.n_kept :]
-        factor = ridge_factor(G[np.ix_(kept, kept)], 1.0)
-        Z = sla.cho_solve(factor, self.V, check_finite=False)
-        return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
-
-    def scores(self, E: Array, beta: float) -> Array:
-        """Score the pairs that count.
-
-        Parameters
-        ----------
-        E : ndarray of shape (l, n_kept)
-            Weights of the nodes kept in the prediction at each of ``nodes``, times V.
-        beta : float
-            Time of diffusion.
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,)
-            The scores ``eq-links-fold``, rounded by :func:`round_scores`.
-        """
-        S = (E[self.n_kept :] * np.exp(-beta * self.nu)) @ E.T
-        return round_scores(self.pairs(S))
+    def _scalar_products(self, E, weights):
+        return self.pairs((E[self.n_kept :] * weights) @ E.T)
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #6875099d
-class PairFold:
+class PairFold(_DiffusionFold):
     """A fold of the known pairs of labelled nodes: they are hidden from the network,
     and the nodes stay.
 
-    It has the attributes and methods of :class:`NodeFold` that a search needs. It
-    judges predictions of pairs of nodes whose other links are known, and is what there
-    is for a network whose nodes have no inputs.
+    A search uses it as it uses a :class:`NodeFold`. It judges predictions of pairs of
+    nodes whose other links are known, and is what there is for a network whose nodes
+    have no inputs.
 
     Parameters
     ----------
@@ -547,40 +574,10 @@ class PairFold:
         left[rows, cols] = left[cols, rows] = 0.0
         self.nodes, self.n_kept = np.arange(len(left)), len(left)
         self._rows, self._cols = rows, cols
-        self.nu, self.V = np.linalg.eigh(graph_laplacian(left))
+        self._diffuse(left)
 
-    def coordinates(self, G: Array) -> Array:
-        """Predict all nodes by ridge regression, with penalty one.
-
-        Parameters
-        ----------
-        G : ndarray of shape (l, l)
-            Gram matrix of the inputs of the labelled nodes.
-
-        Returns
-        -------
-        ndarray of shape (l, l)
-            The coordinates ``eq-links-ridge``.
-        """
-        return self.V - sla.cho_solve(ridge_factor(G, 1.0), self.V, check_finite=False)
-
-    def scores(self, E: Array, beta: float) -> Array:
-        """Score the hidden pairs.
-
-        Parameters
-        ----------
-        E : ndarray of shape (l, l)
-            Weights of the nodes in the prediction at each of them, times V.
-        beta : float
-            Time of diffusion.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            The scores ``eq-links-fold``, rounded by :func:`round_scores`.
-        """
-        weighed = E[self._rows] * np.exp(-beta * self.nu)
-        return round_scores(np.einsum("ij,ij->i", weighed, E[self._cols]))
+    def _scalar_products(self, E, weights):
+        return np.einsum("ij,ij->i", E[self._rows] * weights, E[self._cols])
 
 
 class _CanSplit(HasMethods):
@@ -1377,13 +1374,15 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #cd05b183
 def grid_areas(
-    folds: list[NodeFold], grids: dict[str, Sequence[float]], gram: Callable[..., Any]
+    folds: Sequence[NodeFold | PairFold],
+    grids: dict[str, Sequence[float]],
+    gram: Callable[..., Any],
 ) -> tuple[list[dict[str, Any]], Array]:
     """Areas under both curves for all settings of a grid, fold by fold.
 
     Parameters
     ----------
-    folds : list of NodeFold
+    folds : sequence of NodeFold or PairFold
         The folds.
     grids : dict of str to sequence of float
         The values of ``lam``, ``lam2``, ``beta`` and ``beta2`` to try.
@@ -1559,9 +1558,8 @@ def _column_relevance(X, A, known):
 
 
 def _median_distance(X):
-    """The median of the distances that are not zero, of 500 points at most."""
-    some = X[:: max(1, len(X) // 500)]
-    apart = sla.norm(some[:, None] - some[None], axis=2)
+    """The median of the distances that are not zero, of less than 1000 points."""
+    apart = pdist(X[:: max(1, len(X) // 500)])
     return float(np.median(apart[apart > 0])) if apart.any() else 1.0
 
 
