@@ -15,9 +15,6 @@ from okbook.rkhs import LinkPredictor, node_pairs
 from okbook.tables import compare, read_cells, read_paper
 from okbook.trees import OutputKernelExtraTrees
 
-# Binary inputs, all of them tried at each node, as the source has it: equal trees.
-pytestmark = pytest.mark.filterwarnings("ignore:All trees are the same")
-
 TABLES = Path(__file__).parents[1] / "tables"
 FEW_TREES = lab.EXTRA | {"n_estimators": 5}
 
@@ -189,6 +186,7 @@ def test_missing_cells_are_filled_from_the_known_nodes(network, impute):
     np.testing.assert_array_equal(X[rest], other[rest], strict=True)
 
 
+@pytest.mark.filterwarnings("ignore:All trees are the same")  # as OK3 grows them
 def test_scores_are_kernel_predictions(network):
     """eq-ok3-21, by the double sum over leaves; and the link predictor of chapter 2
     around the same trees."""

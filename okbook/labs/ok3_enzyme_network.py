@@ -15,6 +15,7 @@ __all__ = ['TYPES', 'ALL_TYPES', 'NETWORK', 'N_FOLDS', 'BETA', 'IMPUTERS', 'LAM_
            'compute_suggestion', 'compute_fair', 'read_network', 'compute_reading', 'compute_genomes']
 
 # %% ../../nbs/12_enzyme_network.ipynb #d04c55a8
+import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import product
@@ -372,7 +373,11 @@ def forest_of_links(
         if see == "known"
         else diffusion_gram(A, BETA)[block]
     )
-    return model("precomputed", random_state=seed, **params).fit(X[train], K), K, X
+    with warnings.catch_warnings():
+        # Binary inputs, all of them tried at each node, as the source has it.
+        warnings.filterwarnings("ignore", "All trees are the same")
+        trees = model("precomputed", random_state=seed, **params).fit(X[train], K)
+    return trees, K, X
 
 
 def pair_scores(trees, K, X, train, test, known="predicted"):
