@@ -85,7 +85,7 @@ texts: env
 # Built, checked and installed in empty environments, with the newest, the smallest and the oldest
 # dependencies.
 package: env
-	OKBOOK_PACKAGE=1 $(BIN)/python -m pytest -q -s tests/test_packaging.py
+	OKBOOK_PACKAGE=1 $(BIN)/python -m pytest -q -s tests/package/test_packaging.py
 
 # As other machines would compute: make elsewhere ELSEWHERE="--settings 3 --parts notebooks --notebooks '05*'"
 elsewhere: env
@@ -107,7 +107,7 @@ class: book-if-stale
 
 # Its notebooks run and are opened in JupyterLab, in Chromium: some forty minutes; CLASS='-k 02_' takes chapter 2 only.
 test-class: class
-	OKBOOK_CLASS=1 $(PYTEST) tests/test_class.py $(CLASS)
+	OKBOOK_CLASS=1 $(PYTEST) tests/book/test_class.py $(CLASS)
 
 # Sends it, without the teacher's folder, to the branch that the buttons of the book lead to.
 publish-class: class
@@ -128,7 +128,7 @@ lab: env
 edit: env
 	$(BIN)/jupyter lab --notebook-dir=. nbs/index.md
 
-# What the README quotes of the ledger and of the benchmarks, and its pictures; tests/test_readme.py compares them.
+# What the README quotes of the ledger and of the benchmarks, and its pictures; tests/package/test_readme.py compares them.
 readme: env
 	$(PY) -m okbook_book.readme
 

@@ -3,7 +3,7 @@
 Every page is opened in Chromium, on a laptop, on a desk and on a phone. Counted are the
 screens that it is long, the blocks of code that scroll sideways, the bars that follow
 each other with nothing between them, what it weighs with all that it loads, and what
-axe-core finds, by day and by night. tests/test_reader.py holds the goals.
+axe-core finds, by day and by night. tests/book/test_reader.py holds the goals.
 """
 
 import argparse

@@ -16,7 +16,7 @@ from okbook.forest_kernel import ForestKernel, ForestKernelSVC
 from okbook.labs import forest_uci as lab
 from okbook.tables import check_slice, read_cells, read_paper
 
-TABLES = Path(__file__).parents[1] / "tables"
+TABLES = Path(__file__).parents[2] / "tables"
 HONEST = [name for name in lab.VARIANTS if "dishonest" not in name]
 
 

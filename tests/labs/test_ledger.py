@@ -19,7 +19,7 @@ from okbook.cli import main
 from okbook.tables import LEDGER_PARTS, LedgerError, read_ledger
 from okbook_book.equations import notebooks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "tables"
 PRINTED = {
     "ok3-table1": 16,

@@ -16,7 +16,7 @@ from okbook.labs.common import sign_flip_test
 from okbook.rkhs import LinkPredictorCV
 from okbook.tables import read_cells, read_paper
 
-TABLES = Path(__file__).parents[1] / "tables"
+TABLES = Path(__file__).parents[2] / "tables"
 SMALL = {
     "lam_grid": (0.01, 1.0),
     "lam2_grid": (0.0, 0.1),

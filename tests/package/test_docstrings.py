@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 import okbook
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CHECKS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
     "numpydoc_validation"
 ]["checks"]

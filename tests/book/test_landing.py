@@ -10,7 +10,7 @@ from test_browser import DESK, PHONE, browser, view  # noqa: F401
 
 from okbook_book import landing
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 X, HOURS = landing.examples()
 QUERIES = np.linspace(0.0, 1.0, landing.N_QUERIES)[:, None]
 

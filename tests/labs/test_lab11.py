@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from okbook.labs import ok3_image_completion as lab
 from okbook.tables import compare, read_cells, read_paper
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "tables"
 LEARNERS = [row for row in lab.METHODS if row not in ("Base", "Lower bound")]
 

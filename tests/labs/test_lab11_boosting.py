@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from okbook.labs import ok3_boosting as lab, ok3_image_completion as eight
 from okbook.tables import read_paper
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tables" / lab.TABLE.id
 
 

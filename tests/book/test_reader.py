@@ -1,8 +1,8 @@
 """The built book before a reader: how long its pages are, whether code fits, whether
 bars follow each other, and what axe-core finds, on every page.
 
-The marks and conditions are those of tests/test_browser.py. What is allowed is declared
-here: pages that are longer than the goal, and what is the theme's own.
+The marks and conditions are those of tests/book/test_browser.py. What is allowed is
+declared here: pages that are longer than the goal, and what is the theme's own.
 """
 
 import re

@@ -11,7 +11,7 @@ from okbook.labs import forest_uci, forest_uci_mkl as lab
 from okbook.mkl import standardize_gram
 from okbook.tables import read_cells, read_paper
 
-TABLES = Path(__file__).parents[1] / "tables"
+TABLES = Path(__file__).parents[2] / "tables"
 
 
 def test_printed_numbers():

@@ -18,7 +18,7 @@ from okbook.trees import OutputKernelExtraTrees
 # Binary inputs, all of them tried at each node, as the source has it: equal trees.
 pytestmark = pytest.mark.filterwarnings("ignore:All trees are the same")
 
-TABLES = Path(__file__).parents[1] / "tables"
+TABLES = Path(__file__).parents[2] / "tables"
 FEW_TREES = lab.EXTRA | {"n_estimators": 5}
 
 

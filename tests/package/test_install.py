@@ -23,7 +23,7 @@ from okbook.cli import main
 from okbook.core import Kernel
 from okbook.tables import cells, table_folder
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LIBRARIES = ("cvxpy", "matplotlib", "pandas", "pooch", "tqdm")
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from okbook_book import readme
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 (CODE,) = re.findall(r"```python\n(.*?)```", README, re.S)
 (PRINTED,) = re.findall(r"```text\n(.*?)```", README, re.S)
