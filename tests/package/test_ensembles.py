@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from contract import parametrize_with_checks
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaincinv
 from scipy.stats import chisquare, norm
@@ -17,7 +18,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.ensembles import (
     Bagging,

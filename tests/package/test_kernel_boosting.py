@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from contract import parametrize_with_checks
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
@@ -13,7 +14,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import GramKernel, RBFKernel
 from okbook.ensembles import OutputKernelBoosting

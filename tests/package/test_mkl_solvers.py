@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from contract import parametrize_with_checks
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import nnls
 from sklearn.base import clone
@@ -18,7 +19,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import GramKernel, LinearKernel, RBFKernel, checks
 from okbook.mkl import (

@@ -9,6 +9,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from contract import parametrize_with_checks
 from exact import exactly, solved_exactly
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -16,7 +17,6 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okbook.core import LinearKernel, RBFKernel
 from okbook.rkhs import (
