@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import traceback
 from collections import defaultdict
 
 import pytest
@@ -38,8 +39,19 @@ def tags(page, n):
     return set(PAGES[page]["cells"][n]["metadata"].get("tags", ()))
 
 
-@pytest.mark.parametrize("page, label", EXERCISES)
-def test_an_exercise_has_its_parts(page, label):
+def failures(check, cases):
+    "Of a check all cases that fail, and what each says."
+    found = []
+    for case in cases:
+        try:
+            check(*case)
+        except AssertionError as error:
+            said = str(error) or traceback.format_exc(limit=-1).splitlines()[-2].strip()
+            found.append(f"{' '.join(map(str, case))}: {said}")
+    return found
+
+
+def has_its_parts(page, label):
     exercise = FOUND[page][label]
     assert exercise.title, "there are cells of an exercise that has no statement"
     assert exercise.level, f"its class is none of {exercises.LEVELS}"
@@ -68,8 +80,7 @@ def test_an_exercise_has_its_parts(page, label):
         assert n > exercise.solution[-1] and SKIPPED <= tags(page, n)
 
 
-@pytest.mark.parametrize("page, label", EXERCISES)
-def test_a_statement_fixes_the_name_that_its_test_reads(page, label):
+def fixes_the_name_that_its_test_reads(page, label):
     exercise = FOUND[page][label]
     if exercise.written:
         return
@@ -79,6 +90,20 @@ def test_a_statement_fixes_the_name_that_its_test_reads(page, label):
     for name in names:
         assert re.search(rf"`{name}\b", exercise.statement), f"{name} is not named"
         assert name in "".join(exercises.sources(PAGES[page], exercise, "test"))
+
+
+@pytest.mark.parametrize("check", [has_its_parts, fixes_the_name_that_its_test_reads])
+def test_every_exercise(check):
+    found = failures(check, EXERCISES)
+    assert len(EXERCISES) > 200 and not found, "\n".join(found)
+
+
+def test_failures_are_told():
+    def even(n):
+        assert n % 2 == 0
+
+    (said,) = failures(even, [(1,), (2,)])
+    assert said.startswith("1: assert n % 2 == 0") or said.startswith("1: assert")
 
 
 JUDGE = """
@@ -139,12 +164,16 @@ def test_tests_pass_right_answers_and_reject_wrong_ones(page):
     assert not wrong
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_chapter_has_enough_exercises(chapter):
+def has_enough_exercises(chapter):
     found = [e for page in CHAPTERS[chapter] for e in FOUND[page].values()]
     levels = [exercise.level for exercise in found]
     assert len(found) >= 10 and levels.count("warm-up") >= 4
     assert sum(not exercise.printed for exercise in found) >= 3
+
+
+def test_every_chapter():
+    found = failures(has_enough_exercises, [(chapter,) for chapter in CHAPTERS])
+    assert len(CHAPTERS) == 6 and not found, "\n".join(found)
 
 
 def quizzes(page):
@@ -154,14 +183,17 @@ def quizzes(page):
     return [body.splitlines() for _, body in found]
 
 
-@pytest.mark.parametrize("page", WITH_QUIZ)
-def test_a_page_of_a_chapter_a_lab_or_the_primer_has_a_quiz(page):
-    assert len(quizzes(page)) == 1
+def test_a_page_of_a_chapter_a_lab_or_the_primer_has_a_quiz():
+    assert not [page for page in WITH_QUIZ if len(quizzes(page)) != 1]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_quizzes_have_five_questions(page):
+def has_five_questions(page):
     for lines in quizzes(page):
         found = quiz.questions(lines)  # which wants one right answer to each
         assert len(found) == 5
         assert all(2 <= len(options) <= 4 for _, _, options in found)
+
+
+def test_every_quiz():
+    found = failures(has_five_questions, [(page,) for page in PAGES])
+    assert not found, "\n".join(found)

@@ -111,10 +111,14 @@ def path_of(module):
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-@pytest.mark.parametrize("module", [name for name, page in PAGES.items() if page])
-def test_imports_follow_the_layout(module):
-    source = path_of(module).read_text(encoding="utf8")
-    assert not wrong_imports(source, module)
+def source_of(module):
+    return path_of(module).read_text(encoding="utf8")
+
+
+def test_imports_follow_the_layout():
+    made = [name for name, page in PAGES.items() if page]
+    found = {name: wrong_imports(source_of(name), name) for name in made}
+    assert not {name: wrong for name, wrong in found.items() if wrong}
 
 
 FACES = [name for name, page in PAGES.items() if not page and is_package(name)]
@@ -124,7 +128,7 @@ FACES = [name for name in FACES if name not in EMPTY]
 @pytest.mark.parametrize("package", FACES)
 def test_a_face_shows_its_own_modules(package):
     "All public names of the modules, and nothing else."
-    tree = ast.parse(path_of(package).read_text(encoding="utf8"))
+    tree = ast.parse(source_of(package))
     modules, shown = set(), []
     for node in tree.body[1:]:
         if isinstance(node, ast.ImportFrom):
@@ -160,9 +164,9 @@ def room(module):
     return ".".join(module.split(".")[: 3 if ".labs" in module else 2])
 
 
-@pytest.mark.parametrize("module", PAGES)
-def test_no_underscore_crosses_a_room(module):
-    assert not private_imports(path_of(module).read_text(encoding="utf8"), module)
+def test_no_underscore_crosses_a_room():
+    found = {name: private_imports(source_of(name), name) for name in PAGES}
+    assert not {name: private for name, private in found.items() if private}
 
 
 def test_no_underscore_on_a_page():
