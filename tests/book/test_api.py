@@ -14,7 +14,7 @@ from docutils import nodes
 from test_browser import browser  # noqa: F401
 
 import okbook
-from okbook_book import api, api_pages, equations, fingerprint, pages
+from okbook_book import api, api_pages, equations, fingerprint, measure, pages
 
 HTML = equations.ROOT / "_build" / "html"
 API = HTML / "nbs" / "api"
@@ -24,8 +24,8 @@ ROW = re.compile(r"^   \* - :py:\w+:`[^<`]+<([\w.]+)>`\n     - (.*)$", re.M)
 CONSTANT = re.compile(r"^   (okbook\.[\w.]+) ``.+?`` ?(.*)$", re.M)
 LARGEST = 170_000  # bytes of a page
 PHONE = {"width": 375, "height": 812}
-WIDE = """() => [...document.querySelectorAll("html, .sig, .api-source pre, table")]
-  .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
+WIDE = """fonts => [...document.querySelectorAll("html, .sig, .api-source pre, table")]
+  .filter(e => e.clientWidth && e.scrollWidth > fonts * e.clientWidth)
   .map(e => document.title + " " + e.tagName + "." + e.className)"""
 
 
@@ -268,6 +268,6 @@ def test_signatures_wrap_on_a_phone(built, browser):  # noqa: F811
     wide, tab = [], browser.new_page(viewport=PHONE)
     for entry in longest[-8:]:
         tab.goto((API / f"{entry.qualname}.html").as_uri())
-        wide += tab.evaluate(WIDE)
+        wide += tab.evaluate(WIDE, measure.FONTS)
     tab.close()
     assert not wide

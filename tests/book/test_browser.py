@@ -9,7 +9,16 @@ import re
 
 import pytest
 
-from okbook_book.measure import CHROMIUM, FLAGS, HTML, pages, served, settle, view
+from okbook_book.measure import (
+    CHROMIUM,
+    FLAGS,
+    FONTS,
+    HTML,
+    pages,
+    served,
+    settle,
+    view,
+)
 
 PAGES = pages(HTML)
 # The pages of the API are made alike: the largest stand for all, and some of the rest.
@@ -22,13 +31,13 @@ PHONE, DESK = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 # What is wider than the page, seen from the page: elements that stick out and do not
 # scroll in a box of their own.
-TOO_WIDE = """() => {
+TOO_WIDE = """fonts => {
   const width = document.documentElement.clientWidth;
-  if (document.documentElement.scrollWidth <= width + 1) return [];
+  if (document.documentElement.scrollWidth <= fonts * width) return [];
   const out = [];
   for (const e of document.querySelectorAll('main *')) {
     const box = e.getBoundingClientRect();
-    if (box.width && box.right > width + 1) {
+    if (box.width && box.right > fonts * width) {
       let p = e.parentElement, inside = false;
       while (p && p !== document.body) {
         const overflow = getComputedStyle(p).overflowX;
@@ -134,7 +143,7 @@ def visit(context, address, page):
         )
         wrong += [
             f"{theme}: wider than {width} pixels: {text}"
-            for text in tab.evaluate(TOO_WIDE)
+            for text in tab.evaluate(TOO_WIDE, FONTS)
         ]
         wrong += [
             f"{theme}: cut off at the left: {text}" for text in tab.evaluate(CUT_OFF)

@@ -196,8 +196,8 @@ def test_slides_fit_and_need_no_network(browser, deck):  # noqa: F811
         for n in range(tab.evaluate("Reveal.getTotalSlides()")):
             tab.evaluate(f"Reveal.slide({n})")
             slide = "Reveal.getCurrentSlide()"
-            height = tab.evaluate(f"{slide}.scrollHeight - Reveal.getConfig().height")
-            assert height <= 2, f"slide {n + 1} is {height} pixels too high"
+            height = tab.evaluate(f"{slide}.scrollHeight / Reveal.getConfig().height")
+            assert height <= measure.FONTS, f"slide {n + 1} is {height:.2f} times it"
             assert tab.evaluate(f"{slide}.innerText.trim().length > 0")
             assert not tab.evaluate(f"{slide}.querySelectorAll('mjx-merror').length")
         tab.close()

@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup
 from test_browser import HTML, PAGES
 
 from okbook_book import pdf
+from okbook_book.measure import FONTS
 
 browser = test_browser.browser
 PRINTED = ("nbs/01_trees", "nbs/01_trees_2_pruning")
@@ -22,10 +23,10 @@ BUILT = pytest.mark.skipif(
 )
 
 # In print nothing is behind an edge: no box is narrower than what it holds.
-CUT_OFF = """() => [...document.querySelectorAll(
+CUT_OFF = """fonts => [...document.querySelectorAll(
   "article, article :is(pre, table, div.math, .cell_output, .output, .highlight, .sig)"
-)].filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1
-               || e.getBoundingClientRect().right > innerWidth + 1)
+)].filter(e => e.clientWidth && e.scrollWidth > fonts * e.clientWidth
+               || e.getBoundingClientRect().right > fonts * innerWidth)
   .map(e => `${e.tagName}.${e.className} ${e.scrollWidth} > ${e.clientWidth}: `
             + e.textContent.slice(0, 80))"""
 
@@ -54,7 +55,7 @@ def parts(browser):
         path = (HTML / f"{page}.html").resolve()
         others = pdf.linked_anchors([(HTML / f"{p}.html").resolve() for p in PRINTED])
         printed, headings = pdf.print_page(tab, path, others[path])
-        made.append((path, printed, headings, tab.evaluate(CUT_OFF)))
+        made.append((path, printed, headings, tab.evaluate(CUT_OFF, FONTS)))
     tab.close()
     return made
 
@@ -111,8 +112,9 @@ def test_paper_is_used(parts):
         for sheet in list(pypdfium2.PdfDocument(printed))[:-1]:
             ink = np.asarray(sheet.render(scale=0.5, grayscale=True).to_pil()) < 250
             last = np.flatnonzero(ink.any(axis=1)).max() / len(ink)
-            sheets, short = sheets + 1, short + (last < 1 / 2)
-    assert sheets > 10 and short <= 0.05 * sheets, f"{short} of {sheets}"
+            sheets, short = sheets + 1, short + (last < 1 / 2 / FONTS)
+    allowed = 0.05 + (FONTS - 1)
+    assert sheets > 10 and short <= allowed * sheets, f"{short} of {sheets}"
 
 
 @BUILT
