@@ -1,7 +1,8 @@
 # Needs git, make and Python >= 3.11 with venv. Everything else goes into .venv.
 #
 #   make book      the whole book, warnings are errors      make lab      the teacher's notebooks in JupyterLab
-#   make test      every check                              make edit     the sources in JupyterLab
+#   make test      the package, labs and stored tables      make edit     the sources in JupyterLab
+#   make test-book the book: its pages, also in Chromium, and all answers to its exercises (builds it if need be)
 #   make class     notebooks for a class, slides            make export   notebooks -> okbook/
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
@@ -21,14 +22,14 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book class test-class test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
+book class test-class test test-book pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere verify package
+.PHONY: help env book book-if-stale pdf test test-book check pytest test-data texts elsewhere verify package
 .PHONY: lab edit class test-class publish-class time-class readme export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,11s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -57,11 +58,9 @@ book-if-stale: env
 pdf: book-if-stale
 	$(PY) -m okbook_book.pdf
 
-# The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
-# TESTS='--share 2/6' tries every sixth page only in a browser, and its exercises, from the second on.
+# Needs no data, no built book and no browser.
 test: env
 	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory book-if-stale
 	@$(MAKE) --no-print-directory pytest
 
 check: env
@@ -71,8 +70,16 @@ check: env
 	$(PY) -m okbook_book.checks export clean words
 
 pytest: env
+	$(PYTEST) --ignore tests/book $(TESTS)
+
+# The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
+# Last, scikit-learn's checks of all configurations of an estimator, of which `make test` takes one.
+# TESTS='--share 2/6' tries every sixth page only in a browser, and its exercises, from the second on.
+test-book: env
+	@$(MAKE) --no-print-directory book-if-stale
 	$(PY) -m okbook_book.checks executed links
-	OKBOOK_REQUIRE_BOOK=1 $(PYTEST) $(TESTS)
+	OKBOOK_REQUIRE_BOOK=1 $(PYTEST) tests/book $(TESTS)
+	$(PYTEST) tests/package -m contract --all-checks
 
 # With the data of OKBOOK_DATA: what the tests skip without it.
 test-data: env
