@@ -327,9 +327,9 @@ def test_imports_and_fits_from_a_read_only_installation():
         for path in [Path(folder), place, *place.rglob("*")]:
             path.chmod(0o555 if path.is_dir() else 0o444)
         code = """if True:
-            import json, os, okbook, okbook.trees, numpy as np
+            import json, os, okbook, okbook.ensembles, numpy as np
             X = np.arange(8.0)[:, None]
-            okbook.OutputKernelTree().fit(X, X.ravel()).predict(X)
+            okbook.ensembles.DecisionStump().fit(X, [0, 1] * 4).predict(X)
             print(json.dumps([okbook.__file__, os.environ["NUMBA_CACHE_DIR"]]))
         """
         env = {"HOME": "/nonexistent", "TMPDIR": str(scratch), "PYTHONPATH": str(place)}
