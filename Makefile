@@ -1,10 +1,12 @@
 # Needs git, make and Python >= 3.11 with venv. Everything else goes into .venv.
 #
 #   make book      the whole book, warnings are errors      make lab      the teacher's notebooks in JupyterLab
-#   make test      every check                              make edit     the sources in JupyterLab
+#   make test      the package, labs and stored tables      make edit     the sources in JupyterLab
+#   make test-book the book: its pages, also in Chromium, and all answers to its exercises (builds it if need be)
 #   make class     notebooks for a class, slides            make export   notebooks -> okbook/
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
+#   make rerun     all stored tables computed again         make sums      list the files of tables/ anew
 #   make readme    the tables and pictures of README.md
 #   make package   wheel and source distribution, checked and installed in empty environments (needs the network)
 #   make pdf       the built book as one PDF, _build/okbook.pdf (needs Chromium)
@@ -21,14 +23,14 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book class test-class test pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
+book class test-class test test-book pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale pdf test check pytest test-data texts elsewhere rerun sums verify package
+.PHONY: help env book book-if-stale pdf test test-book check pytest test-data texts elsewhere rerun sums verify package
 .PHONY: lab edit class test-class publish-class time-class readme export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,12s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -57,11 +59,9 @@ book-if-stale: env
 pdf: book-if-stale
 	$(PY) -m okbook_book.pdf
 
-# The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
-# TESTS='--share 2/6' tries every sixth page only in a browser, and its exercises, from the second on.
+# Needs no data, no built book and no browser.
 test: env
 	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory book-if-stale
 	@$(MAKE) --no-print-directory pytest
 
 check: env
@@ -71,8 +71,16 @@ check: env
 	$(PY) -m okbook_book.checks export clean words
 
 pytest: env
+	$(PYTEST) --ignore tests/book $(TESTS)
+
+# The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
+# Last, scikit-learn's checks of all configurations of an estimator, of which `make test` takes one.
+# TESTS='--share 2/6' tries every sixth page only in a browser, and its exercises, from the second on.
+test-book: env
+	@$(MAKE) --no-print-directory book-if-stale
 	$(PY) -m okbook_book.checks executed links
-	OKBOOK_REQUIRE_BOOK=1 $(PYTEST) $(TESTS)
+	OKBOOK_REQUIRE_BOOK=1 $(PYTEST) tests/book $(TESTS)
+	$(PYTEST) tests/package -m contract --all-checks
 
 # With the data of OKBOOK_DATA: what the tests skip without it.
 test-data: env
@@ -85,7 +93,7 @@ texts: env
 # Built, checked and installed in empty environments, with the newest, the smallest and the oldest
 # dependencies.
 package: env
-	OKBOOK_PACKAGE=1 $(BIN)/python -m pytest -q -s tests/test_packaging.py
+	OKBOOK_PACKAGE=1 $(BIN)/python -m pytest -q -s tests/package/test_packaging.py
 
 # As other machines would compute: make elsewhere ELSEWHERE="--settings 3 --parts notebooks --notebooks '05*'"
 elsewhere: env
@@ -116,7 +124,7 @@ class: book-if-stale
 
 # Its notebooks run and are opened in JupyterLab, in Chromium: some forty minutes; CLASS='-k 02_' takes chapter 2 only.
 test-class: class
-	OKBOOK_CLASS=1 $(PYTEST) tests/test_class.py $(CLASS)
+	OKBOOK_CLASS=1 $(PYTEST) tests/book/test_class.py $(CLASS)
 
 # Sends it, without the teacher's folder, to the branch that the buttons of the book lead to.
 publish-class: class
@@ -137,7 +145,7 @@ lab: env
 edit: env
 	$(BIN)/jupyter lab --notebook-dir=. nbs/index.md
 
-# What the README quotes of the ledger and of the benchmarks, and its pictures; tests/test_readme.py compares them.
+# What the README quotes of the ledger and of the benchmarks, and its pictures; tests/package/test_readme.py compares them.
 readme: env
 	$(PY) -m okbook_book.readme
 

@@ -2,8 +2,11 @@
 
 A test that asks for a dataset has the mark `needs_data`, so that a second pass, with
 the data, runs those only. A test with the mark `sweep` does the same with each page of
-the book, or each module, at some seconds each; ``--share 2/6`` runs every sixth, from
-the second on.
+the book, or each notebook, at some seconds each; ``--share 2/6`` runs every sixth,
+from the second on.
+
+In `package` and `labs`, and beside this file, are the tests of ``make test``, which
+need no data, no built book and no browser; in `book` are those of ``make test-book``.
 """
 
 import os
@@ -13,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(
-    0, str(Path(__file__).parent)
-)  # toy_lab, importable also by the workers that a test starts
+# What several files use lies beside this one (toy_lab, importable also by the workers
+# that a test starts), and what the book's use in test_browser.
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "book")]
 
 os.environ.setdefault("OKBOOK_OFFLINE", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
@@ -43,6 +47,14 @@ def share(items, given):
 def pytest_addoption(parser):
     told = "of the tests with the mark sweep, every N-th, from the K-th on"
     parser.addoption("--share", default="1/1", metavar="K/N", help=told)
+    told = "scikit-learn's checks of all configurations, not of one for each class"
+    parser.addoption("--all-checks", action="store_true", help=told)
+
+
+def pytest_configure(config):
+    import contract
+
+    contract.ALL = config.getoption("--all-checks")
 
 
 def pytest_collection_modifyitems(config, items):

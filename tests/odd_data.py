@@ -214,18 +214,19 @@ SHARED = {"X", "y", "X1", "X2", "Y", "sample_weight"}
 
 def record_calls():
     """All valid calls, by the object whose example they come from."""
-    calls = {}
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    for _, test in examples():
-        runner = doctest.DocTestRunner(optionflags=options)
-        with Recorder() as recorder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    tests = list(examples())
+    with Recorder() as recorder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _, test in tests:
+            runner = doctest.DocTestRunner(optionflags=options)
             runner.run(test, out=lambda text: None)
-        for call in [*recorder.calls]:
-            calls.setdefault(key_of(call), call)
-            if call.name.endswith(".fit") and isinstance(call.args[0], BaseEstimator):
-                for further in asked(call):
-                    calls.setdefault(key_of(further), further)
+    calls = {}
+    for call in recorder.calls:
+        calls.setdefault(key_of(call), call)
+        if call.name.endswith(".fit") and isinstance(call.args[0], BaseEstimator):
+            for further in asked(call):
+                calls.setdefault(key_of(further), further)
     return calls
 
 

@@ -154,14 +154,13 @@ def scan_functions(index, root):
 
 def scan_tests(index, root):
     for path in sorted((root / "tests").rglob("test_*.py")):
+        file = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf8")
         for qualname, node in _definitions(ast.parse(text), path.stem):
             source = ast.get_source_segment(text, node)
             if qualname.rpartition(".")[2].startswith("test_") and is_test(source):
                 for label in labels(source):
-                    index[label].tests.append(
-                        (f"tests/{path.name}::{node.name}", None, None)
-                    )
+                    index[label].tests.append((f"{file}::{node.name}", None, None))
 
 
 @cache

@@ -1,0 +1,273 @@
+"""The pages of the API: each public name has one page and one line of a table, and the
+built pages link to the book and back."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import zlib
+from html import unescape
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from test_browser import browser  # noqa: F401
+
+import okbook
+from okbook_book import api, api_pages, equations, fingerprint, measure, pages
+
+HTML = equations.ROOT / "_build" / "html"
+API = HTML / "nbs" / "api"
+SOURCES = api_pages.sources()
+PUBLIC = [entry for entries in api_pages.packages().values() for entry in entries]
+ROW = re.compile(r"^   \* - :py:\w+:`[^<`]+<([\w.]+)>`\n     - (.*)$", re.M)
+CONSTANT = re.compile(r"^   (okbook\.[\w.]+) ``.+?`` ?(.*)$", re.M)
+LARGEST = 170_000  # bytes of a page
+PHONE = {"width": 375, "height": 812}
+WIDE = """fonts => [...document.querySelectorAll("html, .sig, .api-source pre, table")]
+  .filter(e => e.clientWidth && e.scrollWidth > fonts * e.clientWidth)
+  .map(e => document.title + " " + e.tagName + "." + e.className)"""
+
+
+def faces():
+    "The modules that users import names from."
+    for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
+        if info.name.startswith("okbook._"):
+            continue  # no interface
+        shown = equations.face(info.name)
+        if shown == info.name and hasattr(importlib.import_module(shown), "__all__"):
+            yield shown
+
+
+def test_every_public_name_has_one_page_and_one_line():
+    wanted = {f"{m}.{n}" for m in faces() for n in importlib.import_module(m).__all__}
+    assert {entry.qualname for entry in PUBLIC} == wanted
+    lines = [
+        name
+        for text in SOURCES.values()
+        for pattern in (ROW, CONSTANT)
+        for name, _ in pattern.findall(text)
+    ]
+    assert sorted(name for name in lines if name not in api_pages.labs()) == sorted(
+        wanted
+    )
+    described = [
+        name
+        for text in SOURCES.values()
+        for name in re.findall(r"^\.\. auto\w+:: ([\w.]+)$", text, re.M)
+    ]
+    assert sorted(described) == sorted(e.qualname for e in PUBLIC if e.kind != "data")
+    assert all(entry.docname in SOURCES for entry in PUBLIC)
+    lower = [name.lower() for name in SOURCES]
+    assert len(set(lower)) == len(lower), "two files of one name on some machines"
+
+
+@pytest.mark.parametrize("package", api_pages.packages())
+def test_every_line_has_a_sentence(package):
+    "Constants of the labs have their value instead."
+    text = SOURCES[f"{api_pages.FOLDER}/{package}"]
+    rows = ROW.findall(text)
+    if package in api_pages.libraries():
+        rows += CONSTANT.findall(text)
+    lacking = [
+        name
+        for name, said in rows
+        if len(said.split()) < 2 or not said.endswith((".", "*(internal)*"))
+    ]
+    assert rows or package in api_pages.labs()
+    assert not lacking
+
+
+def test_labs_stand_apart():
+    for package in api_pages.libraries():
+        assert api_pages.LABS not in SOURCES[f"{api_pages.FOLDER}/{package}"]
+    marked = {e.qualname for e in PUBLIC if api_pages.is_internal(e)}
+    assert all(name.startswith(f"{api_pages.LABS}.") for name in marked)
+    assert f"{api_pages.LABS}.rrsn_networks.kernel_entropy" in marked
+    assert f"{api_pages.LABS}.common.markdown_table" not in marked
+    assert f"{api_pages.LABS}.rrsn_networks.TABLE" not in marked
+    shown = re.findall(r":`\w+ <([\w.]+)>`\n.*\*\(internal\)\*$", _all_text(), re.M)
+    assert set(shown) == {n for n in marked if api_pages.find(n).kind != "data"}
+
+
+def _all_text():
+    return "\n".join(SOURCES.values())
+
+
+@pytest.mark.parametrize(
+    "text, first",
+    [
+        ("Fit it.\n\nMore.", "Fit it."),
+        ("As in ``f.x``, e.g. here. Then more.", "As in ``f.x``, e.g. here."),
+        ("Two lines\nof one sentence (eq. 3). More.", None),
+        ("No end", "No end"),
+    ],
+)
+def test_first_sentence(text, first):
+    wanted = first or "Two lines of one sentence (eq. 3)."
+    assert api_pages.first_sentence(text) == wanted
+
+
+def test_private_bases_are_replaced_by_public_ones():
+    class Public:
+        pass
+
+    class Other:
+        pass
+
+    class _Private(Public):
+        pass
+
+    bases = [_Private, Other, Public]
+    api.public_bases(None, "", None, None, bases)
+    assert bases == [Public, Other]
+    bases = [type("_Alone", (), {})]
+    api.public_bases(None, "", None, None, bases)
+    assert bases == [object]
+
+
+def test_pages_are_written_once(tmp_path):
+    "What has not changed is not written again, and what is gone is removed."
+    folder = tmp_path / api_pages.FOLDER
+    folder.mkdir(parents=True)
+    (folder / "okbook.gone.rst").write_text("gone")
+    api_pages.write_sources(tmp_path)
+    found = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
+    assert {f"{api_pages.FOLDER}/{p.stem}" for p in found} == set(SOURCES)
+    api_pages.write_sources(tmp_path)
+    assert {p: p.stat().st_mtime_ns for p in folder.iterdir()} == found
+
+
+def test_stale_pages_are_dropped(tmp_path):
+    for name in ("nbs/old.html", "nbs/new.html", "nbs/api/old.html", "genindex.html"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("page")
+    app = SimpleNamespace(
+        outdir=tmp_path,
+        builder=SimpleNamespace(format="html"),
+        env=SimpleNamespace(found_docs={"nbs/new"}),
+    )
+    pages.drop_stale(app, None)
+    left = {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.html")}
+    assert left == {"nbs/new.html", "genindex.html"}
+
+
+# The built book.
+
+
+@pytest.fixture(scope="module")
+def built():
+    stamp = HTML / fingerprint.STAMP
+    if not stamp.exists() or stamp.read_text().strip() != fingerprint.everything():
+        pytest.skip("not built from these sources")
+    return {p.stem: p.read_text(encoding="utf8") for p in sorted(API.glob("*.html"))}
+
+
+def test_a_definition_that_moves_keeps_its_label(monkeypatch):
+    "Sphinx drops the labels of a page when it reads it again, after the page before."
+    modules = {"new": ["okbook.verify.fuzz"], "old": ["okbook.verify.certificates"]}
+    monkeypatch.setattr(equations, "exports", modules.get)
+    anchors = {}
+    domain = SimpleNamespace(anonlabels=anchors)
+
+    def read(page, source):
+        for label in [k for k, (seen, _) in anchors.items() if seen == page]:
+            del anchors[label]
+        block = nodes.literal_block(source, source)
+        cell = nodes.container("", classes=["tag_export"])
+        cell += nodes.container("", block, classes=["cell_input"])
+        env = SimpleNamespace(docname=page, get_domain=lambda name: domain)
+        api_pages.anchor_cells(SimpleNamespace(env=env), cell)
+
+    read("old", "def beyond(excess):\n    return excess")
+    for page, source in (("new", "def beyond(excess):\n    pass"), ("old", "x = 1")):
+        read(page, source)
+    label = api_pages.cell_label("okbook.verify.fuzz", "beyond")
+    assert anchors[label] == ("new", "def-beyond")
+
+
+def test_built_pages_are_those_of_the_package(built):
+    assert set(built) == {name.rpartition("/")[2] for name in SOURCES}
+
+
+def test_built_pages_are_light(built):
+    heavy = {n: len(t.encode()) for n, t in built.items() if len(t.encode()) > LARGEST}
+    assert not heavy
+    assert (HTML / "nbs" / "api.html").stat().st_size <= LARGEST
+
+
+def test_built_pages_link_to_the_book_and_back(built):
+    book = {
+        page: (HTML / f"{page}.html").read_text(encoding="utf8")
+        for page in {doc for doc, _ in equations.chapters().values()}
+    }
+    lacking = []
+    for entry in PUBLIC:
+        if entry.kind == "data":
+            continue
+        page = equations.chapters()[entry.module][0]
+        cell = f"{page.rpartition('/')[2]}.html#def-{entry.name}"
+        there = f'href="../{cell}"' in built[entry.qualname]
+        anchor = f'id="def-{entry.name}"' in book[page]
+        back = f'href="api/{entry.qualname}.html#{entry.qualname}"' in book[page]
+        if not (there and anchor and back):
+            lacking.append((entry.qualname, there, anchor, back))
+    assert not lacking
+
+
+def test_no_private_base_is_shown(built):
+    shown = {
+        name: unescape(re.sub("<.*?>", "", found[1]))
+        for name, text in built.items()
+        if (found := re.search(r"<p>Bases: (.*?)</p>", text, re.S))
+    }
+    assert "OutputKernelMixin" in shown["okbook.trees.OutputKernelExtraTrees"]
+    private = {n: t for n, t in shown.items() if re.search(r"(?:^|[.,\s])_\w", t)}
+    assert not private
+
+
+def test_methods_that_scikit_learn_generates_are_hidden(built):
+    assert "OutputKernelRidge.predict" in built["okbook.rkhs.OutputKernelRidge"]
+    assert not [n for n, text in built.items() if re.search(r"set_\w+_request", text)]
+
+
+def test_a_class_lists_its_members(built):
+    "Each member that is described has one line."
+    for entry in PUBLIC:
+        if entry.kind == "class":
+            text = built[entry.qualname]
+            described = re.findall(rf'<dt [^>]*id="{entry.qualname}\.(\w+)"', text)
+            table = "".join(re.findall(r"<table.*?</table>", text, re.S))
+            rows = re.findall(rf'<a [^>]*href="#{entry.qualname}\.(\w+)"', table)
+            assert rows == described, entry.qualname
+
+
+def test_the_sidebar_stops_at_the_packages(built):
+    text = built["okbook.trees"]
+    sidebar = text[text.index("bd-sidebar-primary") : text.index("<main")]
+    links = set(re.findall(r'href="(okbook[\w.]*)\.html"', sidebar))
+    assert links <= {*api_pages.libraries(), api_pages.LABS} and len(links) > 5
+
+
+def test_inventory_has_name_and_version(built):
+    head, _, packed = (HTML / "objects.inv").read_bytes().partition(b"zlib.\n")
+    version = importlib.import_module("okbook").__version__
+    assert f"# Project: okbook\n# Version: {version}\n" in head.decode()
+    names = {
+        line.split(" ")[0] for line in zlib.decompress(packed).decode().split("\n")
+    }
+    assert {entry.qualname for entry in PUBLIC} <= names
+    assert {*api_pages.packages(), "okbook.rkhs.OutputKernelRidge.predict"} <= names
+
+
+@pytest.mark.browser
+def test_signatures_wrap_on_a_phone(built, browser):  # noqa: F811
+    "The longest ones: nothing of a page scrolls sideways."
+    functions = [e for e in PUBLIC if e.kind in ("class", "function")]
+    longest = sorted(functions, key=lambda e: len(str(inspect.signature(e.function))))
+    wide, tab = [], browser.new_page(viewport=PHONE)
+    for entry in longest[-8:]:
+        tab.goto((API / f"{entry.qualname}.html").as_uri())
+        wide += tab.evaluate(WIDE, measure.FONTS)
+    tab.close()
+    assert not wide

@@ -1,0 +1,199 @@
+"""Every exercise and every quiz of the book, in the format of the class edition.
+
+A test must fail for the stub, pass for the solution and for right answers that are
+written differently, and reject wrong ones. The judge is that of `okbook grade`; all
+answers of a page are judged in one process of their own.
+"""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import traceback
+from collections import defaultdict
+
+import pytest
+
+from okbook.grading import _ENVIRONMENT
+from okbook_book import exercises, quiz
+from okbook_book.equations import notebooks
+
+PAGES = {path.stem: nb for path, nb in notebooks()}
+FOUND = {name: exercises.exercises(nb) for name, nb in PAGES.items()}
+EXERCISES = [(name, label) for name, found in FOUND.items() for label in found]
+CHAPTERS = defaultdict(list)
+for name in PAGES:
+    if name[0] == "0":
+        CHAPTERS[name[:2]].append(name)
+WITH_QUIZ = [name for name in PAGES if re.match("[0-5][0-9]_|9[56]_", name)]
+SKIPPED = {"remove-cell", "skip-execution"}
+
+
+def source(page, n):
+    return "".join(PAGES[page]["cells"][n]["source"])
+
+
+def tags(page, n):
+    return set(PAGES[page]["cells"][n]["metadata"].get("tags", ()))
+
+
+def failures(check, cases):
+    "Of a check all cases that fail, and what each says."
+    found = []
+    for case in cases:
+        try:
+            check(*case)
+        except AssertionError as error:
+            said = str(error) or traceback.format_exc(limit=-1).splitlines()[-2].strip()
+            found.append(f"{' '.join(map(str, case))}: {said}")
+    return found
+
+
+def has_its_parts(page, label):
+    exercise = FOUND[page][label]
+    assert exercise.title, "there are cells of an exercise that has no statement"
+    assert exercise.level, f"its class is none of {exercises.LEVELS}"
+    assert re.fullmatch(r"ex-[\w-]+", label) and exercise.solution
+    hidden = [n for n in exercise.solution if "teacher" in tags(page, n)]
+    if not exercise.printed:
+        kept = set(exercise.solution) - set(exercise.parts.get("test", ()))
+        assert kept == set(hidden), "a part of a solution that is not printed"
+        assert all("remove-cell" in tags(page, n) for n in exercise.solution)
+    else:
+        assert not hidden
+    if exercise.written:
+        assert not exercise.parts
+        assert "not graded automatically" in exercise.statement
+        texts = "\n\n".join(source(page, n) for n in exercise.solution)
+        assert re.search(r"^\*\*Rubric\.\*\* .*\d", texts, re.M), "points for each step"
+        return
+    counts = {kind: len(cells) for kind, cells in exercise.parts.items()}
+    assert counts.get("stub") == 1 and counts.get("solution", 0) >= 1
+    assert counts.get("test", 0) >= 1
+    assert counts.get("wrong", 0) >= 2 and counts.get("right", 0) >= 1
+    solved = exercise.parts["solution"] + exercise.parts["test"]
+    assert set(solved) <= set(exercise.solution)
+    assert exercise.cell < exercise.parts["stub"][0] < exercise.solution[0]
+    for n in exercise.parts["wrong"] + exercise.parts["right"]:
+        assert n > exercise.solution[-1] and SKIPPED <= tags(page, n)
+
+
+def fixes_the_name_that_its_test_reads(page, label):
+    exercise = FOUND[page][label]
+    if exercise.written:
+        return
+    (stub,) = exercises.sources(PAGES[page], exercise, "stub")
+    names = [node.name for node in ast.parse(stub).body if hasattr(node, "name")]
+    assert names and "# your code" in stub
+    for name in names:
+        assert re.search(rf"`{name}\b", exercise.statement), f"{name} is not named"
+        assert name in "".join(exercises.sources(PAGES[page], exercise, "test"))
+
+
+@pytest.mark.parametrize("check", [has_its_parts, fixes_the_name_that_its_test_reads])
+def test_every_exercise(check):
+    found = failures(check, EXERCISES)
+    assert len(EXERCISES) > 200 and not found, "\n".join(found)
+
+
+def test_failures_are_told():
+    def even(n):
+        assert n % 2 == 0
+
+    (said,) = failures(even, [(1,), (2,)])
+    assert said.startswith("1: assert n % 2 == 0") or said.startswith("1: assert")
+
+
+JUDGE = """
+import json, sys, time
+from okbook.grading import PageTests, judge
+
+task = json.load(sys.stdin)
+page = PageTests(**task["page"])
+for label, exercise in page.exercises.items():
+    for kind, answer in task["answers"][label]:
+        start = time.perf_counter()
+        said = judge(exercise, answer, page)
+        seconds = time.perf_counter() - start
+        print("verdict", json.dumps([label, kind, said, seconds]), flush=True)
+"""
+
+
+def judged(page):
+    "All answers of a page: label, kind, what the judge said, and the seconds."
+    nb, found = PAGES[page], FOUND[page]
+    tests, answers = exercises.page_tests(nb), {}
+    for label in tests["exercises"]:
+        answers[label] = [("stub", [])]
+        answers[label] += [
+            ("solution", exercises.sources(nb, found[label], "solution"))
+        ]
+        for kind in ("wrong", "right"):
+            cells = exercises.sources(nb, found[label], kind)
+            answers[label] += [(kind, [cell]) for cell in cells]
+    done = subprocess.run(
+        [sys.executable, "-c", JUDGE],
+        input=json.dumps({"page": tests, "answers": answers}),
+        capture_output=True,
+        text=True,
+        env=os.environ | _ENVIRONMENT,
+    )
+    lines = re.findall("^verdict (.*)$", done.stdout, re.M)
+    assert len(lines) == sum(map(len, answers.values())), done.stderr[-2000:]
+    return [json.loads(line) for line in lines]
+
+
+WITH_TESTS = [n for n, found in FOUND.items() if any(e.parts for e in found.values())]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("page", WITH_TESTS)
+def test_tests_pass_right_answers_and_reject_wrong_ones(page):
+    wrong = []
+    for label, kind, said, seconds in judged(page):
+        if (kind in ("solution", "right")) != (said == ""):
+            wrong.append(f"{label}, {kind}: {said or 'passes'}")
+        if kind == "stub" and not re.match("(Assertion|Type)Error", said):
+            wrong.append(f"{label}: an empty answer is told {said!r}")
+        if "tampered" in said or "stub does not run" in said:
+            wrong.append(f"{label}, {kind}: {said}")
+        if seconds > 120:  # two seconds on a quiet machine
+            wrong.append(f"{label}, {kind}: takes {seconds:.0f} s")
+    assert not wrong
+
+
+def has_enough_exercises(chapter):
+    found = [e for page in CHAPTERS[chapter] for e in FOUND[page].values()]
+    levels = [exercise.level for exercise in found]
+    assert len(found) >= 10 and levels.count("warm-up") >= 4
+    assert sum(not exercise.printed for exercise in found) >= 3
+
+
+def test_every_chapter():
+    found = failures(has_enough_exercises, [(chapter,) for chapter in CHAPTERS])
+    assert len(CHAPTERS) == 6 and not found, "\n".join(found)
+
+
+def quizzes(page):
+    "The lines of each quiz on a page."
+    texts = ["".join(c["source"]) for c in PAGES[page]["cells"]]
+    found = re.findall(r"^(`{3,})\{quiz\}\n(.*?)\n\1$", "\n\n".join(texts), re.M | re.S)
+    return [body.splitlines() for _, body in found]
+
+
+def test_a_page_of_a_chapter_a_lab_or_the_primer_has_a_quiz():
+    assert not [page for page in WITH_QUIZ if len(quizzes(page)) != 1]
+
+
+def has_five_questions(page):
+    for lines in quizzes(page):
+        found = quiz.questions(lines)  # which wants one right answer to each
+        assert len(found) == 5
+        assert all(2 <= len(options) <= 4 for _, _, options in found)
+
+
+def test_every_quiz():
+    found = failures(has_five_questions, [(page,) for page in PAGES])
+    assert not found, "\n".join(found)

@@ -1,0 +1,99 @@
+"""The README says what is so: its example runs as printed, its tables are those of the
+stored results, its pictures were drawn by the pages as they are."""
+
+import contextlib
+import io
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+
+from okbook_book import readme
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+(CODE,) = re.findall(r"```python\n(.*?)```", README, re.S)
+(PRINTED,) = re.findall(r"```text\n(.*?)```", README, re.S)
+
+
+def test_the_example_prints_what_is_shown():
+    space, said = {}, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(CODE, space)
+    assert said.getvalue() == PRINTED
+    learnt = space["words"][space["train"]]
+    assert len(learnt) == 100 and not {*space["words"][space["test"]]} & {*learnt}
+    assert len({*space["words"]}) == 1000
+
+
+def test_links_and_pictures_lead_somewhere():
+    links = re.findall(r"\]\(([^):#]+)\)", README)
+    pictures = re.findall(r'(?:href|src|srcset)="([^"]+)"', README)
+    assert len(links) > 10 and len(pictures) == 2 + 6 * 3
+    for target in links + pictures:
+        assert (ROOT / target).exists(), target
+
+
+def test_pictures_are_fresh_and_small():
+    "A failure says: make readme."
+    names = {"idea", *readme.GALLERY}
+    for name, digest, _ in readme.pictures():
+        for dark in (False, True):
+            path = readme.file(name, dark)
+            assert readme.digest_of(path) == digest, path.name
+            assert path.stat().st_size < 100_000
+        names.remove(name)
+    assert not names and len([*readme.FOLDER.iterdir()]) == 14
+
+
+def test_a_picture_is_stale_when_its_page_changes(monkeypatch):
+    page = next(iter(readme.GALLERY))
+    monkeypatch.setattr(readme, "code_cells", lambda page: ["x = 1"])
+    changed = {name: digest for name, digest, _ in readme.pictures()}
+    assert changed[page] != readme.digest_of(readme.file(page, False))
+    assert changed["idea"] == readme.digest_of(readme.file("idea", False))
+
+
+def test_pictures_are_drawn_for_light_and_for_dark():
+    for name in ("idea", "64_gallery_9_kernels"):
+        light, dark = (readme.file(name, d).read_text() for d in (False, True))
+        assert "#0d1117" in dark and "#0d1117" not in light
+        assert "#d0d7de" in dark and "#d0d7de" not in light
+
+
+def test_make_targets_exist():
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
+    text = README + (ROOT / "CONTRIBUTING.md").read_text()
+    assert set(re.findall(r"\bmake (book|test|lab|lock|export|format)\b", text)) <= set(
+        targets
+    )
+
+
+def test_the_tables_are_those_of_the_stored_results():
+    "A failure says: make readme."
+    marked = [name for _, name, _ in readme.MARKED.findall(README)]
+    assert sorted(marked) == ["gallery", "speed", "truth"]
+    assert readme.renewed(README) == README
+    assert "| **printed cells**, all recomputed | **104** |" in README
+    planted = re.sub(r"\| \*\*104\*\* \|", "| **999** |", README)
+    assert planted != README and readme.renewed(planted) == README
+
+
+def test_a_comparison_that_is_lost_is_shown_too(tmp_path, monkeypatch):
+    """The table shows the largest size of each comparison, and any size at which
+    okbook loses: a planted loss at a smaller one becomes a row, and is not bold."""
+    rows = [line for line in readme.speed().splitlines() if "benchmarks/" in line]
+    lost = [row for row in rows if "**" not in row]
+    shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks")
+    path = tmp_path / "benchmarks" / "mkl.csv"
+    stored = pd.read_csv(path, dtype={"wanted": str})
+    planted = stored.work.str.endswith("peer: EasyMKL") & (stored.n == 541)
+    assert planted.sum() == 2  # its time and its memory
+    stored.loc[planted, "ratio"] = 0.9
+    stored.to_csv(path, index=False)
+    monkeypatch.setattr(readme, "ROOT", tmp_path)
+    shown = [line for line in readme.speed().splitlines() if "benchmarks/" in line]
+    (row,) = {*shown} - {*rows}
+    assert "| 541 |" in row and "| EasyMKL | 0.9 |" in row
+    assert [row for row in shown if "**" not in row] == [*lost, row]
