@@ -120,8 +120,8 @@ def _tables_rerun(args):
             _complain(error)
             failed = 1
             continue
-        print(f"{table.id}: {len(found.differing)} of {found.cells} cells differ")
-        for key, (was, now) in found.differing.items():
+        print(f"{table.id}: {len(found)} of {len(table.keys())} cells differ")
+        for key, (was, now) in found.items():
             print(f"  {key}: was {was!r}, is {now!r}")
     return failed
 

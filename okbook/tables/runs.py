@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['COVERED', 'TableBusy', 'list_files', 'run', 'covered_share', 'mark_distance', 'compare', 'to_markdown', 'show',
-           'CellMismatch', 'check_cells', 'check_slice', 'draw_cells', 'Rerun', 'rerun', 'TableUnknown', 'find_tables',
-           'find']
+           'CellMismatch', 'check_cells', 'draw_cells', 'rerun', 'TableUnknown', 'find_tables', 'find']
 
 # %% ../../nbs/91_tables_1_runs.ipynb #c5ab000e
 import contextlib
@@ -24,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -697,7 +696,7 @@ def check_cells(
         said = "; ".join(
             f"({key}): stored {was!r}, now {now!r}" for key, (was, now) in wrong.items()
         )
-        said = said or "it names no slice to check"
+        said = said or "there is no cell to compute again"
         raise CellMismatch(f"table {table.id!r}: {said}")
     return pairs
 
@@ -709,40 +708,6 @@ def _differing(table, pairs):
         for key, pair in pairs.items()
         if not math.isclose(*pair, rel_tol=table.rtol)
     }
-
-
-def check_slice(
-    table: "Table", folder: PathLike | None = None
-) -> dict[tuple[Any, ...], tuple[Any, Any]]:
-    """Compute the slice of a table again, and compare it with what is stored.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    folder : path-like, optional
-        Where its files are; by default ``tables/<id>``, here or in a folder above.
-
-    Returns
-    -------
-    dict of Key to (stored, recomputed)
-        The values of the slice.
-
-    See Also
-    --------
-    check_cells : The same for any cells, with the errors that it raises.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from okbook.tables import Table, check_slice, run
-    >>> table = Table("areas", ["2"], ["3"], 1, lambda: 6.0, slice=[("2", "3", 0)])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cells = run(table, folder, progress=False)
-    ...     print(check_slice(table, folder).values())
-    dict_values([(6.0, 6.0)])
-    """
-    return check_cells(table, table.slice, folder)
 
 # %% ../../nbs/91_tables_1_runs.ipynb #dbbb032e
 def draw_cells(
@@ -782,23 +747,9 @@ def draw_cells(
                 yield table, left[table.id].pop()
 
 # %% ../../nbs/91_tables_1_runs.ipynb #370e9e19
-class Rerun(NamedTuple):
-    """What a table says when it is computed again.
-
-    Parameters
-    ----------
-    cells : int
-        How many cells there are.
-    differing : dict of Key to (stored, recomputed)
-        Those that differ by more than the ``rtol`` of the table, or that were not
-        stored.
-    """
-
-    cells: int
-    differing: dict
-
-
-def rerun(table: "Table", folder: PathLike | None = None, **options: Any) -> Rerun:
+def rerun(
+    table: "Table", folder: PathLike | None = None, **options: Any
+) -> dict[tuple[Any, ...], tuple[Any, Any]]:
     """Compute a whole table again, and put it in the place of the stored one.
 
     The stored table is kept until the new one is complete, in ``.rerun/<id>`` beside
@@ -815,8 +766,9 @@ def rerun(table: "Table", folder: PathLike | None = None, **options: Any) -> Rer
 
     Returns
     -------
-    Rerun
-        What differs.
+    dict of Key to (stored, recomputed)
+        The cells that differ by more than the ``rtol`` of the table, or that were not
+        stored.
 
     Examples
     --------
@@ -828,7 +780,7 @@ def rerun(table: "Table", folder: PathLike | None = None, **options: Any) -> Rer
     >>> with tempfile.TemporaryDirectory() as root:
     ...     folder = Path(root) / "areas"
     ...     cells = run(table, folder, progress=False)
-    ...     print(list(rerun(changed, folder, progress=False).differing.values()))
+    ...     print(list(rerun(changed, folder, progress=False).values()))
     [(6.0, 6.5)]
     """
     folder = Path(folder or table_folder(table.id, write=True))
@@ -842,7 +794,7 @@ def rerun(table: "Table", folder: PathLike | None = None, **options: Any) -> Rer
             os.replace(draft / name, folder / name)
         list_files(folder)
     shutil.rmtree(draft)
-    return Rerun(len(cells), _differing(table, pairs))
+    return _differing(table, pairs)
 
 # %% ../../nbs/91_tables_1_runs.ipynb #702374c5
 class TableUnknown(TableError):
