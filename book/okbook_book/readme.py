@@ -3,18 +3,15 @@
 Between comments such as ``<!-- speed -->`` and ``<!-- end -->`` stand a table of
 measured speed, the totals of the ledger, and pictures. The pictures in ``book/readme``
 are the figure of the idea and figures of the gallery, drawn by the cells of its pages,
-for a light and a dark background. Each carries the hash of the source that drew it,
-which a test compares.
+for a light and a dark background.
 """
 
 import contextlib
 import csv
-import hashlib
 import io
 import json
 import re
 import warnings
-from pathlib import Path
 
 import matplotlib
 
@@ -255,40 +252,18 @@ def draw_idea():
         plt.close("all")
 
 
-def pictures():
-    "Of each picture: its name, the hash of what draws it, and its two drawings."
-    here = Path(__file__).read_text(encoding="utf8")
-    common = STYLE.read_text(encoding="utf8") + here[here.index("# Pictures") :]
-    idea = Path(landing.__file__).read_text(encoding="utf8")
-    sources = {"idea": idea} | {page: "\n".join(code_cells(page)) for page in GALLERY}
-    for name, source in sources.items():
-        digest = hashlib.sha256((common + source).encode()).hexdigest()[:16]
-        yield name, digest, draw_idea if name == "idea" else draw_gallery
-
-
 def file(name, dark):
     return FOLDER / f"{name}{'-dark' if dark else ''}.svg"
 
 
-def digest_of(path):
-    "The hash that a picture carries."
-    found = (
-        re.search(r"drawn by ([0-9a-f]{16})", path.read_text()) if path.exists() else 0
-    )
-    return found[1] if found else None
-
-
-def renew_pictures():
-    "Draw those whose source has changed."
+def draw_pictures():
+    "Draw all, light and dark."
     FOLDER.mkdir(exist_ok=True)
-    for name, digest, draw in pictures():
-        if {digest_of(file(name, dark)) for dark in (False, True)} == {digest}:
-            continue
-        for dark, figure in draw(*([name] if name != "idea" else [])):
-            metadata = {"Date": None, "Description": f"drawn by {digest}"}
+    for name in ("idea", *GALLERY):
+        for dark, figure in draw_idea() if name == "idea" else draw_gallery(name):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                figure.savefig(file(name, dark), metadata=metadata)
+                figure.savefig(file(name, dark), metadata={"Date": None})
         print(f"{name} is drawn")
 
 
@@ -297,4 +272,4 @@ if __name__ == "__main__":
     before = path.read_text(encoding="utf8")
     path.write_text(renewed(before), encoding="utf8")
     print(f"{path.name} is {'as it was' if renewed(before) == before else 'renewed'}")
-    renew_pictures()
+    draw_pictures()
