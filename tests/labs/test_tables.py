@@ -14,7 +14,6 @@ import os
 import platform
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -707,9 +706,8 @@ STORED = sorted(path.parent.name for path in (ROOT / "tables").glob("*/ours.csv"
 
 
 def test_the_list_names_all_files():
-    names = subprocess.run(
-        ["git", "ls-files", "*/*"], cwd=ROOT / "tables", capture_output=True, text=True
-    ).stdout.split()
+    files = (ROOT / "tables").glob("*/*.*")
+    names = [f"{path.parent.name}/{path.name}" for path in files if path.suffix]
     assert set(names) == cells.read_sums(ROOT / "tables").keys()
     for name in names:  # as sha256sum does, where there is none
         cells.read_stored(ROOT / "tables" / name, lambda *content: content)
@@ -756,17 +754,3 @@ def test_slice_with_data(table_id, require_dataset):
     table = tables.find(table_id)
     require_dataset(*table.datasets)
     assert not compute_slice(table)
-
-
-def test_changed_digits_in_stored_tables(tmp_path):
-    "A hundred random digits, one at a time: none is accepted."
-    rng, sums = random.Random(0), ROOT / "tables" / "SHA256SUMS"
-    shutil.copy(sums, tmp_path)
-    for name in rng.choices(sorted(cells.read_sums(ROOT / "tables")), k=100):
-        whole = (ROOT / "tables" / name).read_bytes()
-        place = rng.choice([i for i, byte in enumerate(whole) if chr(byte).isdigit()])
-        other = b"%d" % ((int(chr(whole[place])) + rng.randrange(1, 10)) % 10)
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(whole[:place] + other + whole[place + 1 :])
-        with pytest.raises(tables.TableDamaged, match=name):
-            cells.read_stored(tmp_path / name, lambda *content: content)
