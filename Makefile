@@ -59,7 +59,7 @@ book-if-stale: env
 pdf: book-if-stale
 	$(PY) -m okbook_book.pdf
 
-# Needs no data, no built book and no browser.
+# Needs no data, no built book and no browser. A file only: make pytest TESTS=tests/package/test_core.py
 test: env
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory pytest
@@ -113,9 +113,9 @@ VERIFY ?= --seconds 600 --store
 verify: env
 	$(BIN)/okbook verify $(VERIFY)
 
-# The notebooks once more, in fresh processes and without the book's cache.
+# The notebooks once more, in fresh processes and without the book's cache; one: NOTEBOOKS='--path nbs/00_core.ipynb'.
 notebooks: env
-	$(BIN)/nbdev_test --n_workers 2
+	$(BIN)/nbdev_test --n_workers 2 $(NOTEBOOKS)
 
 # The class edition, in _build/class: student, teacher (with the solutions, and tests.json for okbook grade), slides.
 class: book-if-stale
@@ -153,8 +153,9 @@ export: env
 	$(BIN)/nbdev_export
 
 format: env
-	$(BIN)/ruff check --fix .
+	$(BIN)/ruff check --fix --quiet --exit-zero .
 	$(BIN)/ruff format .
+	$(BIN)/ruff check .
 	$(BIN)/nbdev_clean --fname nbs
 
 clean:

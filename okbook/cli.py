@@ -48,6 +48,8 @@ def _tables_run(args):
     from okbook.tables import find, run, show
 
     table = find(args.id)
+    if args.fresh:
+        args.after_interruption += ", without --fresh"
     run(
         table,
         args.folder,
@@ -86,9 +88,15 @@ def _tables_check(args):
 
 def _compute_again(cells, folder, seconds):
     "Compute stored cells again, as long as there is time; 1 if one differs."
-    from okbook.tables import TableError, check_cells, read_cells, table_folder
+    from okbook.tables import (
+        CellMismatch,
+        TableError,
+        check_cells,
+        read_cells,
+        table_folder,
+    )
 
-    end, agree, differ, left = time.perf_counter() + seconds, 0, 0, 0
+    end, agree, differ, failed, left = time.perf_counter() + seconds, 0, 0, 0, 0
     for table, key in cells:
         at = folder or table_folder(table.id)
         try:
@@ -99,13 +107,15 @@ def _compute_again(cells, folder, seconds):
             ((was, now),) = check_cells(table, [key], at).values()
         except TableError as error:  # say so, and compute the others
             _complain(error)
-            differ += 1
+            known = isinstance(error, CellMismatch)
+            differ, failed = differ + known, failed + (not known)
             continue
         print(f"{table.id}: {key}: stored {was!r}, now {now!r}", flush=True)
         agree += 1
-    late = f", {left} not tried for lack of time" if left else ""
-    print(f"{agree} cells agree, {differ} do not{late}")
-    return int(differ > 0 or agree == 0)
+    told = f", {failed} could not be tried" if failed else ""
+    told += f", {left} were not, for lack of time" if left else ""
+    print(f"{agree} cells agree, {differ} do not{told}")
+    return int(differ + failed > 0 or agree == 0)
 
 
 def _tables_rerun(args):
@@ -251,9 +261,25 @@ _FOLDER = {
         "in the package)"
     }
 }
+
+
+def _counting(text):
+    "A whole number that is not zero, as argparse wants it."
+    if int(text) == 0:
+        raise ValueError
+    return int(text)
+
+
+def _positive(text):
+    "A whole number above zero."
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
 _JOBS = {
     "--n-jobs": {
-        "type": int,
+        "type": _counting,
         "default": 1,
         "help": "number of processes, -1 for all (default: 1)",
     }
@@ -286,7 +312,7 @@ _WHICH = {
 }
 _CHECK = {
     "--cells": {
-        "type": int,
+        "type": _positive,
         "metavar": "N",
         "help": "N cells drawn at random, instead of the slices",
     },

@@ -168,9 +168,10 @@ def complete_by_margin(
         }
         return {params: task.loss[held, c].mean() for params, c in chosen.items()}
 
-    best = WIDTHS[1], PENALTIES[1]
     if select:
         best = select_by_inner_folds(errors, task.target, train)
+    else:
+        best = WIDTHS[1], PENALTIES[1]
     return method(task, train, test, *best, **options)
 
 # %% ../../nbs/11_image_completion_2_joint.ipynb #6b010008

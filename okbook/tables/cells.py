@@ -325,10 +325,12 @@ class TableDamaged(TableError):
 def _damage(path, said, line=None):
     "The error for a file, with what to do about it."
     where = f"{path}, line {line}" if line else str(path)
-    again = f"compute it again (okbook tables run {path.parent.name} --fresh)"
-    if path.name not in ("ours.csv", "run.json"):
-        again = "if the change is meant, list its new hash (make sums)"
-    return TableDamaged(f"{where}: {said}. Restore the file from git, or {again}")
+    others = {SUMS: "", "ours.csv": ", or compute it again (--fresh)"}
+    others["run.json"] = others["ours.csv"]
+    meant = ", or, if the change is meant, list its new hash (make sums)"
+    return TableDamaged(
+        f"{where}: {said}. Restore the file from git{others.get(path.name, meant)}"
+    )
 
 
 def read_sums(root: PathLike) -> dict[str, str] | None:
@@ -354,7 +356,8 @@ def read_sums(root: PathLike) -> dict[str, str] | None:
         found = re.fullmatch(r"([0-9a-f]{64}) [ *](.+)", line)
         if not found:
             raise _damage(path, f"expected a hash and a file, got {line!r}", number)
-        sums[found[2]] = found[1]
+        if sums.setdefault(found[2], found[1]) != found[1]:
+            raise _damage(path, f"{found[2]} has another hash above", number)
     return sums
 
 
@@ -395,7 +398,7 @@ def read_stored(path: PathLike, parse: Callable[..., Any]) -> Any:
         return None
     found = parse(path, content, listed is not None)
     if listed not in (None, hashlib.sha256(content).hexdigest()):
-        raise _damage(path, f"this is not the file that {SUMS} lists")
+        raise _damage(path, f"this is not the file that {SUMS} lists (see git diff)")
     return found
 
 # %% ../../nbs/91_tables.ipynb #11a1ced3
@@ -711,6 +714,8 @@ def table_folder(table_id: str, write: bool = False) -> Path:
         if (folder / "tables" / table_id).is_dir():
             return folder / "tables" / table_id
     own, packed = here / "tables" / table_id, files("okbook") / "_tables" / table_id
+    if not packed.is_dir():  # an editable package reads those of its repository
+        packed = Path(__file__).parents[2] / "tables" / table_id
     if packed.is_dir() and not write:
         return Path(packed)
     if write:
@@ -718,7 +723,7 @@ def table_folder(table_id: str, write: bool = False) -> Path:
         with open(own.parent / SUMS, "a") as sums:
             if packed.is_dir():
                 shutil.copytree(packed, own)
-                for name, listed in read_sums(packed.parent).items():
+                for name, listed in (read_sums(packed.parent) or {}).items():
                     if name.startswith(f"{table_id}/"):
                         sums.write(f"{listed}  {name}\n")
     return own

@@ -41,6 +41,7 @@ from okbook.tables.cells import (
     compute_cell,
     fingerprints,
     read_paper,
+    read_run,
     read_sums,
     read_table,
     run_environment,
@@ -170,7 +171,7 @@ def _with_run(runs, run):
 
 
 @contextlib.contextmanager
-def _recording(table, folder, record, stored, n_jobs):
+def _recording(table, folder, record, stored, n_jobs, fresh=False):
     """Open the files of a table, where `record` and `stored` are kept, for a run; what
     it yields stores a cell, and returns when that is on the disk."""
     cells = dict(stored)
@@ -180,7 +181,14 @@ def _recording(table, folder, record, stored, n_jobs):
     environment, begun = run_environment() | {"n_jobs": n_jobs}, _now()
     start = time.perf_counter()
 
+    stream = None
+
     def store(key, value, seconds):
+        nonlocal stream
+        if stream is None:  # until there is a new cell, nothing is touched
+            list_files(folder, out=True)
+            _replace(ours, _pack_cells(table, cells))
+            stream = files.enter_context(open(ours, "ab"))
         times = {"begun": begun, "ended": _now()}
         times["seconds"] = round(time.perf_counter() - start, 3)
         runs = _with_run(earlier, environment | times)
@@ -194,17 +202,14 @@ def _recording(table, folder, record, stored, n_jobs):
         os.fsync(stream.fileno())
         cells[key] = value, seconds
 
-    list_files(folder, out=True)
-    _replace(ours, _pack_cells(table, cells))
-    try:
-        with open(ours, "ab") as stream:
+    with contextlib.ExitStack() as files:
+        try:
             yield store
-    finally:
-        _replace(ours, _pack_cells(table, cells))
-        if not cells:  # a run without a cell leaves no trace
-            ours.unlink()
-            run_json.unlink(missing_ok=True)
-        list_files(folder)
+        finally:
+            files.close()
+            if stream is not None or (cells and not fresh):
+                _replace(ours, _pack_cells(table, cells))
+                list_files(folder)
 
 
 def _now():
@@ -365,7 +370,7 @@ def run(
             stored = {k: cell for k, cell in stored.items() if k not in set(wanted)}
         todo = [key for key in wanted if key not in stored]
         workers = _workers(table, n_jobs, backend, scheduler)
-        files = _recording(table, folder, record, stored, n_jobs)
+        files = _recording(table, folder, record, stored, n_jobs, fresh)
         with workers as parallel, files as store:
             for result in _results(parallel, table, todo, progress, len(stored)):
                 store(*result)
@@ -613,6 +618,8 @@ def show(table: "Table", folder: PathLike | None = None) -> str:
     if marks:
         told = ", ".join(f"{n} {mark}" for mark, n in marks.items())
         totals += f" Of {marks.total()} printed values: {told}."
+    if not _is_closed(table, folder, stored):
+        totals += f" The last run has not ended: okbook tables run {table.id} goes on."
     lines = [_markdown(compared, table.digits), totals]
     return "\n\n".join(lines + ([_provenance(record, table)] if stored else []))
 
@@ -753,7 +760,8 @@ def rerun(
     """Compute a whole table again, and put it in the place of the stored one.
 
     The stored table is kept until the new one is complete, in ``.rerun/<id>`` beside
-    its folder; a rerun that was killed goes on there.
+    its folder; a rerun that was killed goes on there, if the code is of the same commit
+    and has no changes.
 
     Parameters
     ----------
@@ -785,8 +793,10 @@ def rerun(
     """
     folder = Path(folder or table_folder(table.id, write=True))
     draft = folder.parent / ".rerun" / folder.name
-    stored = read_table(table, folder)[1]
-    cells = run(table, draft, **options)
+    stored, commit = read_table(table, folder)[1], run_environment()["commit"]
+    begun = read_run(draft) or {"runs": []}
+    same = all(run["commit"] == commit for run in begun["runs"])
+    cells = run(table, draft, fresh=not same or commit.endswith("+"), **options)
     pairs = {k: (stored.get(k, (math.nan,))[0], cell[0]) for k, cell in cells.items()}
     with _lock_folder(folder):
         list_files(folder, out=True)

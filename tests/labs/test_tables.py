@@ -390,14 +390,15 @@ def test_some_cells_are_computed_afresh(folder, expected):
     assert list(found) == TOY.keys() and intact(folder)
 
 
-def test_dropped_cells_stay_dropped_after_a_kill(folder, expected, monkeypatch):
+@pytest.mark.parametrize("keys", [None, TOY.keys()[3:5]])
+def test_nothing_is_dropped_before_there_is_a_new_cell(folder, expected, keys):
+    "A run afresh that fails at once, or is interrupted, leaves the table as it was."
     run(TOY, folder, progress=False)
-    monkeypatch.setattr(runs, "_results", None)  # killed when it begins to compute
-    with pytest.raises(TypeError):
-        run(TOY, folder, progress=False, keys=TOY.keys()[3:5], fresh=True)
-    assert len(read_cells(folder)) == 18
-    monkeypatch.undo()
-    assert values(run(TOY, folder, progress=False)) == expected
+    for wrong in (replace(TOY, compute=fails), TOY):
+        with pytest.raises((tables.CellError, ValueError)):
+            jobs = 0 if wrong is TOY else 1
+            run(wrong, folder, n_jobs=jobs, progress=False, keys=keys, fresh=True)
+        assert values(read_cells(folder)) == expected and intact(folder)
 
 
 def test_missing_data_stops_a_run_before_it_drops_anything(stored, monkeypatch):
@@ -531,6 +532,10 @@ def test_rerun(stored, expected, monkeypatch):
     assert intact(stored) and not [*(stored.parent / ".rerun").iterdir()]
 
 
+def fails(row, column):
+    raise ValueError
+
+
 def failing_after_three(row, column, repeat, seed):
     if column == "10" and repeat == 3:
         raise ValueError
@@ -579,12 +584,26 @@ def test_a_changed_or_missing_file_is_refused(stored, name):
     assert "20 of 20" in CALLS[0](stored)
 
 
-@pytest.mark.parametrize("content", ["x\n", "<<<<<<< HEAD\n", "00  toy/ours.csv\n"])
-def test_a_damaged_list_is_refused(stored, content):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("x\n", "expected a hash and a file, got 'x'"),
+        ("<<<<<<< HEAD\n", "expected a hash"),
+        (f"{'0' * 64}  toy/ours.csv\n", "toy/ours.csv has another hash above"),
+    ],
+)
+def test_a_damaged_list_is_refused(stored, content, said):
     path = stored.parent / "SHA256SUMS"
     path.write_text(path.read_text() + content)
-    with pytest.raises(tables.TableDamaged, match=r"SHA256SUMS, line 4: expected a"):
+    with pytest.raises(tables.TableDamaged, match=f"SHA256SUMS, line 4: {said}"):
         read_cells(stored)
+
+
+def test_a_file_that_is_not_listed_is_said_to_be_unfinished(stored):
+    runs.list_files(stored, out=True)
+    assert "The last run has not ended: okbook tables run" in tables.show(TOY, stored)
+    run(TOY, stored, progress=False)
+    assert "has not ended" not in tables.show(TOY, stored) and intact(stored)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_check_draws_cells_of_all_tables(tmp_path, monkeypatch, capsys):
     assert sum(line.startswith("toy-slow: ") for line in lines) == 3
     assert drawn("--cells", "6", "--seed", "4")[1] != lines
     status, _, end = drawn("--cells", "60", "--seconds", "0.3", "toy-slow")
-    assert status == 0 and end.endswith("not tried for lack of time")
+    assert status == 0 and end.endswith("were not, for lack of time")
     assert drawn("--cells", "60", "--seconds", "0", "toy-slow")[0] == 1  # none tried
 
 
@@ -155,8 +155,10 @@ def test_damage_is_one_line_that_names_the_file(tmp_path, capsys, command):
     ours.write_text(ours.read_text().replace("0.", "1.", 1))
     assert main(["tables", command, *(["toy-means"] if command != "list" else [])]) == 1
     seen = capsys.readouterr()
-    said = f"okbook: {ours}: this is not the file that SHA256SUMS lists. Restore the "
-    again = "file from git, or compute it again (okbook tables run toy-means --fresh)"
+    said = (
+        f"okbook: {ours}: this is not the file that SHA256SUMS lists (see git diff). "
+    )
+    again = "Restore the file from git, or compute it again (--fresh)"
     assert {f"{said}{again}"} == set(seen.err.splitlines())
 
 
@@ -253,6 +255,8 @@ def test_data(tmp_path, monkeypatch, capsys):
         ["tables", "run"],
         ["tables", "run", "x", "--backend", "mpi"],
         ["tables", "stamp", "x"],
+        ["tables", "run", "x", "--n-jobs", "0"],
+        ["tables", "check", "--cells", "-3"],
     ],
 )
 def test_usage(arguments, capsys):

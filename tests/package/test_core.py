@@ -682,6 +682,7 @@ def test_the_loss_is_a_squared_distance(kernel, seed):
         output_kernel_loss(y, guess, kernel),
         ((Phi[:70] - Phi[70:]) ** 2).sum(axis=1).mean(),
         rtol=1e-9,
+        atol=1e-12,
     )
 
 
@@ -1043,12 +1044,10 @@ def test_gram_matrix_of_the_inputs():
     assert given.X_ is None and given.input_kernel_ is None
     with pytest.raises(
         ValueError,
-        match="The Gram matrix of the input kernel must be positive semi-definite",
+        match="The Gram matrix of the input kernel .*positive semi-definite",
     ):
         Inputs(lambda A, B: -A @ B.T)._fit_inputs(X)
-    with pytest.raises(
-        ValueError, match="The Gram matrix X must be positive semi-definite"
-    ):
+    with pytest.raises(ValueError, match="The Gram matrix X .*positive semi-definite"):
         given._fit_inputs(-G)
     with pytest.raises(ValueError, match="no parameters: got input_kernel_params"):
         Inputs("precomputed", {"sigma": 1.0})._fit_inputs(G)
@@ -1201,20 +1200,20 @@ def changed(i, j, value):
 BAD_GRAMS = {
     "not square": (
         np.ones((6, 5)),
-        r"must be square.*got shape \(6, 5\).*GramKernel\(K\)",
+        r"square.*got shape \(6, 5\).*GramKernel\(K\)",
     ),
-    "a vector": (np.ones(6), r"must be square.*got shape \(6,\)"),
+    "a vector": (np.ones(6), r"square.*got shape \(6,\)"),
     "not symmetric": (
         changed(1, 4, 0.5),
-        r"must be symmetric, but entry \(1, 4\) is 0\.5 and entry \(4, 1\) is",
+        r"symmetric, but entry \(1, 4\) is 0\.5 and entry \(4, 1\) is",
     ),
-    "NaN": (changed(2, 2, np.nan), r"contains NaN or infinity: entry \(2, 2\) is nan"),
+    "NaN": (changed(2, 2, np.nan), r"entry \(2, 2\) is nan"),
     "infinity": (
         changed(2, 3, np.inf),
-        r"contains NaN or infinity: entry \(2, 3\) is inf",
+        r"entry \(2, 3\) is inf",
     ),
     "complex": (GOOD + 0j, "Complex data not supported.*complex128"),
-    "two infinities": (np.where(GOOD == 1, np.inf, GOOD), "contains NaN or infinity"),
+    "two infinities": (np.where(GOOD == 1, np.inf, GOOD), "(?i)nan|inf"),
     "indefinite": (
         1 - np.eye(6),
         "positive semi-definite, but it has an eigenvalue of -1 or less",
@@ -1386,7 +1385,7 @@ def test_bad_gram_matrices(case, way):
             {"output_kernel": "diffusion"},
             np.eye(6)[:5],
             ValueError,
-            "adjacency matrix must be square.*(5, 6)",
+            "adjacency matrix .*square.*(5, 6)",
         ),
         (
             {
@@ -1449,7 +1448,7 @@ def test_bad_gram_matrices(case, way):
             {"output_kernel": lambda A, B: np.tri(6)},
             list("abcdef"),
             ValueError,
-            "must be symmetric",
+            "symmetric",
         ),
     ],
 )
@@ -1479,7 +1478,7 @@ def test_bad_inputs():
         OutputKernelKNN(2).fit(np.where(X6 == X6[1, 1], np.nan, X6), X6)
     with pytest.raises(ValueError, match="3 features.*expecting 2"):
         model.predict(np.ones((1, 3)))
-    with pytest.raises(ValueError, match="The Gram matrix X must be square"):
+    with pytest.raises(ValueError, match="The Gram matrix X .*square"):
         OutputKernelKNN(2, input_kernel="precomputed").fit(X6, X6)
 
 

@@ -574,7 +574,7 @@ def test_9_wrong_masks():
         with pytest.raises(ValueError, match="mask"):
             LinkPredictor().fit(X, A, mask=mask)
     lopsided = np.where(np.triu(np.ones_like(A), 1) > 0, np.nan, A)
-    with pytest.raises(ValueError, match="unknown pairs of y must be symmetric"):
+    with pytest.raises(ValueError, match="unknown pairs of y .*symmetric"):
         LinkPredictor().fit(X, lopsided)
     with pytest.raises(ValueError, match="mask is for the adjacency"):
         LinkPredictor(graph=A).fit(X, np.arange(40), mask=np.ones_like(A))

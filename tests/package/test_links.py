@@ -820,7 +820,7 @@ def test_bad_curves():
         model.curves(None, block(A, labelled))
     with pytest.raises(ValueError, match="both classes: got 0 links among"):
         model.curves(None, np.zeros((60, 60)))
-    with pytest.raises(ValueError, match="mask must be symmetric"):
+    with pytest.raises(ValueError, match="mask .*symmetric"):
         model.curves(None, A, np.triu(np.ones((60, 60), bool)))
     with pytest.raises(ValueError, match="Each fold must leave two"):
         LinkPredictor(cv=2).fit(X[:2], 1 - np.eye(2))

@@ -224,9 +224,9 @@ def test_one_reading_sees_what_check_gram_sees():
             if i == j:
                 continue
             for value, message in {
-                np.nan: "contains NaN or infinity",
-                np.inf: "contains NaN or infinity",
-                K[i, j] + 1e-3: "must be symmetric",
+                np.nan: "(?i)nan|inf",
+                np.inf: "(?i)nan|inf",
+                K[i, j] + 1e-3: "symmetric",
             }.items():
                 bad = K.astype(dtype)
                 bad[i, j] = value
@@ -237,7 +237,7 @@ def test_one_reading_sees_what_check_gram_sees():
             PairProblem([nearly], y, check_psd=False)
         both = K.astype(dtype)
         both[3, 5] = both[5, 3] = both[140, 140] = np.inf
-        with pytest.raises(ValueError, match="contains NaN or infinity"):
+        with pytest.raises(ValueError, match="(?i)nan|inf"):
             PairProblem([both], y, check_psd=False)
     for same in (K.tolist(), np.asfortranarray(K), K[:, ::-1][:, ::-1]):
         assert_array_equal(PairProblem([same], y, check_psd=False).Z, Z)
@@ -569,12 +569,12 @@ def test_two_correlated_kernels():
         ),
         (
             lambda K, y: ([K[0], K[1][:-1]], y),
-            r"kernels\[1\] must be square.*\(29, 30\)",
+            r"kernels\[1\] .*square.*\(29, 30\)",
         ),
-        (lambda K, y: ([K[0], np.triu(K[1])], y), r"kernels\[1\] must be symmetric"),
+        (lambda K, y: ([K[0], np.triu(K[1])], y), r"kernels\[1\] .*symmetric"),
         (
             lambda K, y: ([K[0], -K[1]], y),
-            r"kernels\[1\] must be positive semi-definite",
+            r"kernels\[1\] .*positive semi-definite",
         ),
         (
             lambda K, y: ([K[0], np.where(K[1] > 1, np.nan, K[1])], y),
@@ -641,7 +641,7 @@ def test_bad_regularizers():
         ValueError, match=r"as long as quadratic: got shapes \(2,\) and \(3, 3\)"
     ):
         Regularizer([1.0, 1.0], np.eye(3))
-    with pytest.raises(ValueError, match="quadratic must be positive semi-definite"):
+    with pytest.raises(ValueError, match="quadratic .*positive semi-definite"):
         Regularizer([1.0, 1.0], [[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match="a direction in which it is zero"):
         Regularizer([0.0, 0.0], [[1.0, -1.0], [-1.0, 1.0]])

@@ -916,7 +916,7 @@ def cases():
         KernelCombiner("precomputed"),
         np.where(square == square[0, 0, 0], np.nan, square),
         y,
-        "NaN",
+        "(?i)nan",
     )
     yield (
         KernelCombiner([(RBFKernel(), [0])]),

@@ -306,10 +306,10 @@ def test_smoothers_of_any_size_are_taken_or_refused(size, inputs):
                 assert (theta >= 0).all() and len(theta) == R.shape[1]
         if n > 1:
             bad = (basis * np.r_[np.ones(n - 1), -1e-6]) @ basis.T
-            with pytest.raises(ValueError, match="must be positive semi-definite"):
+            with pytest.raises(ValueError, match="positive semi-definite"):
                 SmoothedSpectrum(np.sqrt(inputs) * basis, size * bad)
             skew = np.eye(n) + 1e-4 * np.triu(np.ones((n, n)), 1)
-            with pytest.raises(ValueError, match="must be symmetric"):
+            with pytest.raises(ValueError, match="symmetric"):
                 SmoothedSpectrum(np.sqrt(inputs) * basis, size * skew)
 
 
@@ -320,10 +320,10 @@ def test_zero_gram_matrix():
 
 def test_spectrum_refuses_what_is_no_smoother():
     with pytest.raises(
-        ValueError, match="must be positive semi-definite: R'MR has the eigenvalue -1"
+        ValueError, match="positive semi-definite: R'MR has the eigenvalue -1"
     ):
         SmoothedSpectrum(np.eye(2), np.diag([1.0, -1.0]))
-    with pytest.raises(ValueError, match="must be symmetric"):
+    with pytest.raises(ValueError, match="symmetric"):
         SmoothedSpectrum(np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]]))
 
 
@@ -391,7 +391,7 @@ def test_the_unit_of_the_graph_may_be_tiny(unit, form):
             for scale in (unit, 1.0)
         )
         assert_allclose(small.theta / unit, plain.theta, rtol=1e-9, atol=1e-9)
-        with pytest.raises(ValueError, match="M must be symmetric"):
+        with pytest.raises(ValueError, match="M .*symmetric"):
             SmoothedSpectrum(np.eye(12), form(W * unit))
 
 
@@ -448,12 +448,12 @@ def test_labelled_keeps_its_order():
     [
         (
             [[0, 1, 0], [1, 0, 1]],
-            r"must be square, a row and a column for each node: got \(2, 3\)",
+            r"square, a row and a column for each node: got \(2, 3\)",
         ),
-        ([[0, 1.0], [2.0, 0]], "must be symmetric"),
+        ([[0, 1.0], [2.0, 0]], "symmetric"),
         ([[0, -1.0], [-1.0, 0]], "must not be negative: the least is -1"),
         ([[1.0, 1.0], [1.0, 0]], "must have a zero diagonal"),
-        ([[0, np.nan], [np.nan, 0]], "NaN or infinity"),
+        ([[0, np.nan], [np.nan, 0]], "(?i)nan"),
     ],
 )
 def test_graph_is_checked(form, entries, message):
@@ -762,7 +762,7 @@ def test_classes_decode_and_probabilities():
             {"graph": "ring"},
             "The 'graph' parameter .* Got 'ring'",
         ),
-        ({"graph": np.zeros((3, 3))}, r"must be square, .* got \(3, 3\), n_nodes=40"),
+        ({"graph": np.zeros((3, 3))}, r"square, .* got \(3, 3\), n_nodes=40"),
         (
             {"graph": "knn", "n_neighbors": 40},
             "n_neighbors == 40, must be <= 39",
@@ -815,11 +815,9 @@ def test_data_are_checked(cls):
     with pytest.raises(ValueError, match="at least two training examples"):
         cls().fit(X, Y[:1], labelled[:1])
     indefinite = RBFKernel(sigma=1.0).gram(X) - 0.5 * np.eye(40)
-    with pytest.raises(
-        ValueError, match="The Gram matrix X must be positive semi-definite"
-    ):
+    with pytest.raises(ValueError, match="The Gram matrix X .*positive semi-definite"):
         cls(input_kernel="precomputed").fit(indefinite, Y, labelled)
-    with pytest.raises(ValueError, match="must be symmetric"):
+    with pytest.raises(ValueError, match="symmetric"):
         cls(graph=np.triu(np.ones((40, 40)), 1)).fit(X, Y, labelled)
 
 

@@ -74,10 +74,10 @@ def test_symmetry_is_measured_by_the_whole_matrix(scale):
     A[5, 400] = 1e-17
     check_gram(scale * A, psd=False)
     A[5, 400] = 1e-4
-    with pytest.raises(ValueError, match="must be symmetric"):
+    with pytest.raises(ValueError, match="symmetric"):
         check_gram(scale * A, psd=False)
     A[5, 400] = np.nan
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match="(?i)nan"):
         check_gram(scale * A, psd=False)
 
 
@@ -267,7 +267,7 @@ def test_shift_knows_equal_objects(objects):
 
 
 def test_what_is_no_similarity_is_refused():
-    with pytest.raises(ValueError, match="S must be symmetric"):
+    with pytest.raises(ValueError, match="S .*symmetric"):
         make_psd([[0.0, 1.0], [0.0, 0.0]])
     with pytest.raises(ValueError, match=r"a column for each of the 2 .* \(1, 3\)"):
         make_psd(np.eye(2), "clip", np.ones((1, 3)))
@@ -279,7 +279,7 @@ def test_what_is_no_similarity_is_refused():
         make_psd(np.eye(2), "clip", [[np.nan, 1.0]])
     with pytest.raises(ValueError, match="'method' parameter of SimilarityKernel"):
         SimilarityKernel("rbf", "square").fit(np.eye(2))
-    with pytest.raises(ValueError, match="similarity matrix must be symmetric"):
+    with pytest.raises(ValueError, match="similarity matrix .*symmetric"):
         SimilarityKernel(lambda A, B: np.triu(np.ones((len(A), len(B))))).fit([1, 2])
     with pytest.raises(ValueError, match="fitted on objects"):
         SimilarityKernel("rbf").fit()

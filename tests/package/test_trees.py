@@ -804,7 +804,7 @@ def test_bad_data(cls):
         (np.ones((10, 9)), r"square.*\(10, 9\)"),
         (np.triu(np.ones((10, 10))), "symmetric"),
         (-np.eye(10), "positive semi-definite"),
-        (np.where(np.eye(10) > 0, np.nan, 0.0), "NaN"),
+        (np.where(np.eye(10) > 0, np.nan, 0.0), "(?i)nan"),
     ],
 )
 def test_a_gram_matrix_that_is_not_one(cls, gram, message):
@@ -825,12 +825,12 @@ def test_a_factor_that_leaves_no_trace_does_not_hide_negative_eigenvalues(cls):
     almost[3, 70] = almost[70, 3] = almost[3, 70] - 0.1
     for K in (low_rank, swaps, almost):
         with pytest.raises(
-            ValueError, match="The Gram matrix y must be positive semi-definite, but"
+            ValueError, match="The Gram matrix y .*positive semi-definite, but"
         ):
             few(cls, "precomputed").fit(X, K)
         with pytest.raises(
             ValueError,
-            match="The Gram matrix of the kernel must be positive semi-definite, but",
+            match="The Gram matrix of the kernel .*positive semi-definite, but",
         ):
             few(
                 cls,
