@@ -133,7 +133,7 @@ def test_who_reads_data():
         for path, nb in execute.prepared()[0].items()
     }
     assert pages["90_datasets"] and pages["51_noise"] and pages["91_tables_1_runs"]
-    assert not any(pages[name] for name in ("00_core", "01_trees", "91_tables"))
+    assert not any(pages[name] for name in ("00_core", "01_trees", "02_rkhs"))
     assert fingerprint._imported(
         "from ..core import a\nfrom . import b", "okbook.labs"
     ) >= {
