@@ -273,9 +273,9 @@ def test_what_is_no_similarity_is_refused():
         make_psd(np.eye(2), "clip", np.ones((1, 3)))
     with pytest.raises(ValueError, match="'method' parameter of make_psd"):
         make_psd(np.eye(2), "square")
-    with pytest.raises(ValueError, match="S contains NaN or infinity"):
+    with pytest.raises(ValueError, match="S .*(?:nan|NaN)"):
         make_psd([[np.nan, 0.0], [0.0, 1.0]])
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="(?i)nan"):
         make_psd(np.eye(2), "clip", [[np.nan, 1.0]])
     with pytest.raises(ValueError, match="'method' parameter of SimilarityKernel"):
         SimilarityKernel("rbf", "square").fit(np.eye(2))
