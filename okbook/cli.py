@@ -113,7 +113,7 @@ def _compute_again(cells, folder, seconds):
         print(f"{table.id}: {key}: stored {was!r}, now {now!r}", flush=True)
         agree += 1
     told = f", {failed} could not be tried" if failed else ""
-    told += f", {left} were not, for lack of time" if left else ""
+    told += f", {left} not tried for lack of time" if left else ""
     print(f"{agree} cells agree, {differ} do not{told}")
     return int(differ + failed > 0 or agree == 0)
 
