@@ -131,15 +131,22 @@ def list_files(
         _replace(root / SUMS, "".join(lines).encode())
 
 # %% ../../nbs/91_tables_1_runs.ipynb #f1013c6d
+def _line(fields):
+    "A line of CSV as bytes."
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerow(fields)
+    return text.getvalue().encode()
+
+
+def _cell_line(key, value, seconds):
+    "A cell as a line of `ours.csv`."
+    return _line([*key, repr(value), f"{seconds:.3f}"])
+
+
 def _pack_cells(table, cells):
     "Cells as the bytes of `ours.csv`, in the order of the table."
-    text = io.StringIO(newline="")
-    write = csv.writer(text, lineterminator="\n").writerow
-    write(HEADER)
-    for key in table.keys():
-        if key in cells:
-            write([*key, repr(cells[key][0]), f"{cells[key][1]:.3f}"])
-    return text.getvalue().encode()
+    stored = [key for key in table.keys() if key in cells]
+    return b"".join([_line(HEADER), *(_cell_line(key, *cells[key]) for key in stored)])
 
 
 def _is_closed(table, folder, cells):
@@ -193,11 +200,7 @@ def _recording(table, folder, record, stored, n_jobs, fresh=False):
         times["seconds"] = round(time.perf_counter() - start, 3)
         runs = _with_run(earlier, environment | times)
         _replace(run_json, _pack(identity | {"runs": runs}))
-        line = io.StringIO(newline="")
-        csv.writer(line, lineterminator="\n").writerow(
-            [*key, repr(value), f"{seconds:.3f}"]
-        )
-        stream.write(line.getvalue().encode())
+        stream.write(_cell_line(key, value, seconds))
         stream.flush()
         os.fsync(stream.fileno())
         cells[key] = value, seconds
