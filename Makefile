@@ -26,7 +26,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION = 1
 book class test-class test test-book pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale pdf test test-book check pytest test-data texts elsewhere rerun sums verify package
+.PHONY: help env book book-if-stale pdf test test-book check pytest peers test-data texts elsewhere rerun sums verify package
 .PHONY: lab edit class test-class publish-class time-class readme export format clean distclean lock notebooks
 
 help:
@@ -72,6 +72,13 @@ check: env
 
 pytest: env
 	$(PYTEST) --ignore tests/book $(TESTS)
+
+# Scikit-learn's own tests, as installed, with our estimators under its names: all of them, and the counts.
+# And himalaya, which is installed for this beside the environment: the same numbers from another library.
+peers: env
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target _build/peers/site himalaya==0.4.11
+	PYTHONPATH=book:_build/peers/site $(BIN)/python -m pytest -q tests/peers/test_himalaya.py
+	$(PY) tests/peers/test_peers.py
 
 # The book's build has executed all notebooks, and its stamp proves that they were these, with this package.
 # Last, scikit-learn's checks of all configurations of an estimator, of which `make test` takes one.

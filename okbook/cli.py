@@ -462,6 +462,9 @@ def main(argv=None):
     digits           all      b465d8bafd939e73  as published
     0
     """
+    for stream in (sys.stdout, sys.stderr):  # a pipe may know few characters
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     args = _parser().parse_args(argv)
     try:
         return args.do(args) or 0

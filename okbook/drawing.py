@@ -23,7 +23,6 @@ from okbook.core import (
     center_gram,
     check_array,
     first_largest,
-    merge_ties,
     validate_arrays,
     vertical_roc,
 )
@@ -99,9 +98,10 @@ def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
             f"{scores.shape} and {candidates.shape}."
         )
     pairs = np.argwhere(np.triu(candidates | candidates.T, 1))
-    return pairs[
-        np.argsort(-merge_ties(scores[tuple(pairs.T)]), kind="stable")[: int(k)]
-    ]
+    found = scores[tuple(pairs.T)]
+    if np.isnan(found).any():
+        raise ValueError("scores contains NaN at some candidates.")
+    return pairs[np.argsort(-found, kind="stable")[: int(k)]]
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #3ee8a5d3
 @validate_params({"n_steps": _COUNT}, prefer_skip_nested_validation=True)
@@ -145,9 +145,8 @@ def stress_layout(D: Array, n_steps: int = 150) -> Array:
         raise ValueError(f"D must hold distances: the least is {D.min():.3g}.")
     n = len(D)
     values, vectors = np.linalg.eigh(center_gram(-0.5 * D**2))
-    vectors *= np.sign(
-        vectors[first_largest(np.abs(vectors), axis=0), np.arange(n)]
-    )  # eigenvectors have no sign
+    largest = first_largest(np.abs(vectors), n, size=1.0, axis=0)
+    vectors *= np.sign(vectors[largest, np.arange(n)])  # eigenvectors have no sign
     Y = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
     # nodes with the same distances to all others must part
     Y += 0.01 * np.random.default_rng(0).standard_normal((n, 2))

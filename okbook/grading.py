@@ -7,6 +7,7 @@ __all__ = ['PageTests', 'read_tests', 'answer_namespace', 'guarded_names', 'repl
            'read_answers', 'Verdict', 'grade_notebook', 'grade_folder', 'find_tests']
 
 # %% ../nbs/97_class.ipynb #97cb6b28
+import ast
 import importlib
 import json
 import os
@@ -134,8 +135,12 @@ def replaced_names(before: dict[Any, Any]) -> list[str]:
 
 
 def _plain(source):
-    "A cell without IPython's own lines."
-    return re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M)
+    "A cell without IPython's own lines; Python may begin a line with % as well."
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M)
+    return source
 
 
 def _run(cells, space, what):

@@ -34,6 +34,7 @@ import okbook
 ROOMS = ("core", "trees", "rkhs", "forest_kernel", "mkl", "ensembles")
 PACKAGES = tuple(f"okbook.{room}." for room in ROOMS)
 HOT = numba.core.dispatcher.Dispatcher  # loops that take what others have checked
+COMPILED = {okbook.core.sum_rounding}  # is compiled into such loops by its name
 
 
 FOLDER = tempfile.TemporaryDirectory()
@@ -181,7 +182,7 @@ class Recorder:
                         setattr(
                             base, name, self.wrap(f"{base.__name__}.{name}", function)
                         )
-            elif inspect.isfunction(value):
+            elif inspect.isfunction(value) and value not in COMPILED:
                 new = self.wrap(dotted.rpartition(".")[2], value)
                 for module in everywhere:
                     for name, other in list(vars(module).items()):

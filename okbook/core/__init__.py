@@ -10,7 +10,7 @@ from .checks import (
     check_array,
     check_class_weight,
     check_finite,
-    check_score_weight,
+    check_sample_weight,
     is_finite,
     validate_arrays,
     validate_data,
@@ -56,8 +56,8 @@ from .objects import (
     WeisfeilerLehmanKernel,
 )
 from .predictor import (
+    KERNEL_TERMS,
     InputKernelMixin,
-    NEARLY,
     OutputKernelKNN,
     OutputKernelMixin,
     check_labels,
@@ -66,12 +66,18 @@ from .predictor import (
     feature_space_losses,
     feature_space_r2,
     feature_space_variance,
-    first_largest,
-    first_smallest,
     is_dirac,
-    merge_ties,
     output_kernel_loss,
     predicted_gram,
+)
+from .rounding import (
+    distance_rounding,
+    first_k_smallest,
+    first_largest,
+    first_smallest,
+    order_up_to_ties,
+    sum_rounding,
+    vector_distances,
 )
 from .refutation import (
     Refutation,
@@ -83,7 +89,9 @@ from .scale import (
     predict_in_batches,
     write_gram,
 )
+from .series import GlobalAlignmentKernel
 from .scores import (
+    GridEndWarning,
     StratifiedOrderFold,
     alignment,
     alignment_matrix,
@@ -99,6 +107,7 @@ from .scores import (
     roc_auc,
     top_k_decoding_accuracy,
     vertical_roc,
+    warn_at_end,
 )
 from .similarities import (
     SimilarityKernel,
@@ -106,6 +115,7 @@ from .similarities import (
 )
 
 __all__ = [
+    "KERNEL_TERMS",
     "AutoKernel",
     "CachedKernel",
     "ChiSquaredKernel",
@@ -113,6 +123,7 @@ __all__ = [
     "DiracKernel",
     "FeatureKernel",
     "FunctionKernel",
+    "GlobalAlignmentKernel",
     "GramKernel",
     "HammingKernel",
     "InputKernelMixin",
@@ -122,8 +133,8 @@ __all__ = [
     "Kernel",
     "LinearKernel",
     "MallowsKernel",
-    "NEARLY",
     "ObjectKernel",
+    "GridEndWarning",
     "OutputKernelKNN",
     "OutputKernelMixin",
     "PairwiseKernel",
@@ -151,7 +162,7 @@ __all__ = [
     "check_labels",
     "check_learner",
     "check_psd",
-    "check_score_weight",
+    "check_sample_weight",
     "claim_rng",
     "class_probabilities",
     "decode_weights",
@@ -160,6 +171,8 @@ __all__ = [
     "feature_space_losses",
     "feature_space_r2",
     "feature_space_variance",
+    "distance_rounding",
+    "first_k_smallest",
     "first_largest",
     "first_smallest",
     "graph_adjacency",
@@ -171,7 +184,7 @@ __all__ = [
     "labelled_draws",
     "make_psd",
     "mean_mcc",
-    "merge_ties",
+    "order_up_to_ties",
     "normalize_gram",
     "number_length",
     "output_kernel_loss",
@@ -183,9 +196,12 @@ __all__ = [
     "repeated_holdout",
     "roc_auc",
     "squared_distances",
+    "sum_rounding",
+    "vector_distances",
     "top_k_decoding_accuracy",
     "validate_arrays",
     "validate_data",
     "vertical_roc",
+    "warn_at_end",
     "write_gram",
 ]

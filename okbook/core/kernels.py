@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, KernelLike, Outputs
 from .checks import check_array, check_finite, validate_arrays
+from .rounding import vector_distances
 
 # %% ../../nbs/00_core.ipynb #5e309be0
 class Kernel(BaseEstimator):
@@ -125,6 +126,8 @@ class Kernel(BaseEstimator):
         ndarray or sequence
             The outputs, as an array where the kernel wants one.
         """
+        if sp.issparse(Y):
+            Y = Y.toarray()
         if _holds_strings(Y):
             raise ValueError(
                 f"{name} holds strings, and {type(self).__name__} is a kernel on "
@@ -140,14 +143,20 @@ class Kernel(BaseEstimator):
                 f"{_FOR_OBJECTS[kind]}, 'auto', or a function f(Y1, Y2) of two lists "
                 f"that returns their Gram matrix."
             )
-        if sp.issparse(Y):
-            Y = Y.toarray()
-        return check_array(
-            Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
-        )
+        try:
+            return check_array(
+                Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
+            )
+        except ValueError as error:
+            if "is ragged" not in str(error):
+                raise
+            raise ValueError(
+                f"{error} Sequences of unequal length have the kernel "
+                f"'global_alignment'."
+            ) from error
 
     def gram(self, Y1: Outputs, Y2: Outputs | None = None) -> Array:
-        """Gram matrix between two sets of outputs.
+        """Gram matrix between two sets of outputs, computed in double precision.
 
         Parameters
         ----------
@@ -378,21 +387,6 @@ class PolynomialKernel(Kernel):
     def _diag(self, A):
         return self._power(row_norms(A, squared=True), A.shape[1])
 
-# %% ../../nbs/00_core.ipynb #7d5dc454
-def _centred_squared_distances(A, B):
-    """Squared distances between the rows of two matrices; exactly symmetric, with
-    zeros, if they are one."""
-    same, origin = B is A, B.mean(axis=0)
-    A = A - origin
-    B = A if same else B - origin
-    D, a, b = A @ B.T, row_norms(A, squared=True), row_norms(B, squared=True)
-    D *= -2.0
-    for rows in range(0, len(A), 256):
-        D[rows : rows + 256] += a[rows : rows + 256, None] + b[None, :]
-    if same:
-        np.fill_diagonal(D, 0.0)
-    return np.maximum(D, 0.0, out=D)
-
 # %% ../../nbs/00_core.ipynb #0bc8f26d
 class RBFKernel(Kernel):
     r"""RBF (Gaussian) kernel :math:`k(y, y') = \exp(-\|y - y'\|^2 / 2\sigma^2) =
@@ -443,9 +437,9 @@ class RBFKernel(Kernel):
         return 1.0 / n_columns if self.gamma is None else self.gamma
 
     def _gram(self, A, B):
-        K = _centred_squared_distances(A, B)
+        K = vector_distances(A, B)
         K *= -self._rate(A.shape[1])
-        return np.exp(K, out=K)
+        return np.exp(K, out=K).astype(np.result_type(A, B), copy=False)
 
     def _diag(self, A):
         return np.ones(len(A))
@@ -842,11 +836,16 @@ def _square(K, name):
         input_name=name,
     )
     if K.ndim != 2 or K.shape[0] != K.shape[1] or K.size == 0:
+        sliced = (
+            "a meta-estimator that does not pass on that X is a Gram matrix slices "
+            "only its rows: use input_kernel=GramKernel(K) and X=np.arange(n)"
+            if name.endswith(" X")
+            else "scikit-learn slices only the rows of y: in a cross-validation use "
+            "output_kernel=GramKernel(K) and y=np.arange(n)"
+        )
         raise ValueError(
             f"{name} must be square, one row and one column for each example: got "
-            f"shape {K.shape}. (scikit-learn "
-            "slices only the rows of y: in a cross-validation use "
-            "output_kernel=GramKernel(K) and y=np.arange(n).)"
+            f"shape {K.shape}. ({sliced}.)"
         )
     return K.T if K.flags.f_contiguous else K
 
@@ -892,6 +891,7 @@ class _IndexKernel(Kernel):
     """Kernel over the indices of a matrix, ``K_``, which ``fit`` sets."""
 
     always_psd = True
+    on_objects = True  # of numbers of rows; not of vectors
 
     def _matrix(self):
         return self.K_ if hasattr(self, "K_") else self.fit().K_
@@ -907,11 +907,14 @@ class _IndexKernel(Kernel):
             ensure_min_features=0,
             input_name=name,
         )
+        shape, kind = Y.shape, Y.dtype
+        Y = Y[:, 0] if shape[1:] == (1,) else Y
+        if Y.ndim == 1 and kind.kind == "f" and (Y == np.floor(Y)).all():
+            Y = Y.astype(np.int64)  # a column of a table
         if Y.ndim != 1 or Y.dtype.kind not in "iu":
             raise ValueError(
-                f"A kernel over indices wants a vector of integers, such as "
-                f"np.arange({n}), for {name}: "
-                f"got shape {Y.shape} and type {Y.dtype}."
+                f"A kernel over indices wants a vector or a column of integers, such "
+                f"as np.arange({n}), for {name}: got shape {shape} and type {kind}."
             )
         if Y.size and (Y.min() < 0 or Y.max() >= n):
             raise ValueError(
@@ -936,7 +939,8 @@ class _IndexKernel(Kernel):
 class GramKernel(_IndexKernel):
     """Kernel over the indices 0 to n - 1, given by its Gram matrix.
 
-    Use it with ``y=np.arange(n)``: scikit-learn may then slice ``y`` as it likes.
+    Use it with ``y=np.arange(n)``, or, as an input kernel, with ``X=np.arange(n)``, a
+    vector or a column: scikit-learn may then slice it as it likes.
 
     Parameters
     ----------
@@ -1153,9 +1157,10 @@ class DiffusionKernel(_IndexKernel):
     beta : float, default=1.0
         The time of diffusion.
     adjacency : array-like, sparse matrix of shape (n, n) or networkx.Graph, optional
-        The graph. With it the kernel is one over node numbers, and ``y`` holds node
-        numbers. Without it the adjacency is what ``fit`` gets, and an estimator takes
-        its ``y`` for the adjacency of the training nodes.
+        The graph. With it the kernel is one over node numbers, and ``y``, or ``X``
+        for an input kernel, holds node numbers, in a vector or a column. Without it
+        the adjacency is what ``fit`` gets, and an estimator takes its ``y`` for the
+        adjacency of the training nodes.
 
     Attributes
     ----------
@@ -1200,7 +1205,8 @@ class DiffusionKernel(_IndexKernel):
         if graph is None:
             raise ValueError(
                 "A diffusion kernel is fitted on the adjacency matrix of a graph: "
-                "got None."
+                "got None. On the inputs it is DiffusionKernel(adjacency=A), and X "
+                "holds the numbers of nodes."
             )
         self.K_ = diffusion_gram(graph, self.beta)
         return self

@@ -764,7 +764,8 @@ class ChiSquaredKernel(Kernel):
     Notes
     -----
     The rows are vectors of numbers that are not negative; a term with two zeros is
-    zero. ``thm-objects-chi2``; the same function as scikit-learn's ``chi2_kernel``.
+    zero. ``thm-objects-chi2``; the same function as scikit-learn's ``chi2_kernel``,
+    but always in double precision, as all kernels here.
     Time :math:`O(d)` for each pair. Derived in :ref:`ch-core-objects`.
 
     Examples

@@ -5,9 +5,10 @@
 # %% auto #0
 __all__ = ['roc_auc', 'pr_auc', 'vertical_roc', 'mean_mcc', 'decoding_accuracy', 'top_k_decoding_accuracy', 'alignment',
            'centered_alignment', 'alignment_matrix', 'StratifiedOrderFold', 'repeated_holdout', 'labelled_draws',
-           'check_grid', 'check_folds', 'check_learner']
+           'check_grid', 'check_folds', 'check_learner', 'GridEndWarning', 'warn_at_end']
 
 # %% ../../nbs/00_core_2_scores.ipynb #a1ac5acf
+import warnings
 from collections.abc import Iterable, Iterator
 from inspect import isclass
 from numbers import Integral, Real
@@ -33,7 +34,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._types import Array, ArrayLike, Outputs, Seed, Splitter
 from .checks import is_finite, validate_arrays
 from .kernels import center_gram, normalize_gram
-from .predictor import merge_ties
 
 if TYPE_CHECKING:  # for signatures
     from okbook.core import OutputKernelMixin
@@ -63,7 +63,7 @@ def _truth_and_scores(truth, scores, mask=None):
         )
     if truth.ndim == 2:
         keep = np.triu(keep | keep.T, 1)
-    positive, scores = truth[keep] > 0, merge_ties(scores[keep])
+    positive, scores = truth[keep] > 0, scores[keep]
     if positive.all() or not positive.any():
         raise ValueError(
             f"A curve needs both classes: got {positive.sum()} positives of "
@@ -402,7 +402,7 @@ def top_k_decoding_accuracy(
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #099c949d
-@validate_arrays(K1="m n", K2="m n")
+@validate_arrays(K1="n n", K2="n n")
 def alignment(K1: Array, K2: Array) -> float:
     r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)`
     of two Gram matrices.
@@ -434,7 +434,7 @@ def alignment(K1: Array, K2: Array) -> float:
     return float(np.vdot(K1, K2) / norm) if norm > 0 else 0.0
 
 
-@validate_arrays(K1="m n", K2="m n")
+@validate_arrays(K1="n n", K2="n n")
 def centered_alignment(K1: Array, K2: Array) -> float:
     """Alignment of the centred Gram matrices.
 
@@ -464,7 +464,7 @@ def centered_alignment(K1: Array, K2: Array) -> float:
     return alignment(center_gram(K1), center_gram(K2))
 
 
-@validate_arrays(kernels="m n; each")
+@validate_arrays(kernels="n n; each")
 def alignment_matrix(kernels: ArrayLike) -> Array:
     """Alignment of every two of several Gram matrices.
 
@@ -877,4 +877,47 @@ def check_learner(estimator: Any, name: str, *methods: Any) -> None:
         raise TypeError(
             f"{name} must be an estimator, an object with the methods get_params, "
             f"{', '.join(methods)}: got {title}, {why}."
+        )
+
+
+class GridEndWarning(UserWarning):
+    """The best of the values that were tried is at an end of the grid."""
+
+
+@validate_arrays(grid="m")
+def warn_at_end(grid: ArrayLike, best: float, name: str) -> None:
+    """Warn if the best of several values is the smallest or the largest of them, so
+    that a better one may lie beyond.
+
+    Parameters
+    ----------
+    grid : array-like of shape (m,)
+        The values that were tried. Two or fewer have no inside.
+    best : float
+        The one that was chosen; zero, below which there is nothing, is no end.
+    name : str
+        Name of the grid, for the message.
+
+    Warns
+    -----
+    GridEndWarning
+        With the ends of the grid.
+
+    Notes
+    -----
+    Derived in :ref:`ch-core-scores`.
+
+    Examples
+    --------
+    >>> from okbook.core import warn_at_end
+    >>> warn_at_end([0.1, 1.0, 10.0], 1.0, "lam_grid")
+    """
+    values = np.unique(grid)
+    if len(values) > 2 and best in (values[0], values[-1]) and best != 0:
+        warnings.warn(
+            f"The best value of {name}, {best:.3g}, is at an end of the grid, which "
+            f"goes from {values[0]:.3g} to {values[-1]:.3g}: a better one may lie "
+            "beyond.",
+            GridEndWarning,
+            stacklevel=4,
         )

@@ -23,10 +23,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._types import Array, ArrayLike, Inputs, Seed
 from okbook.core import (
-    NEARLY,
     check_array,
     check_learner,
     first_largest,
+    sum_rounding,
     validate_arrays,
     validate_data,
 )
@@ -48,6 +48,7 @@ from okbook.ensembles.weak_learners import (
     best_stump,
     sort_stump_examples,
 )
+from ..trees import DTYPES
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #a8f9517e
 @validate_arrays(answers="n; as it is", codes="n; integers")
@@ -173,7 +174,7 @@ def _stump_round(stump, examples, form, weight, rng):
     h._set_stump(found, np.arange(examples.n_classes))
     h.n_features_in_ = len(examples.X)
     if form == "discrete":
-        return h, first_largest(found.proba)[found.leaf]
+        return h, found.answer[found.leaf]
     return h, (found.proba[:, 1] - found.proba[:, 0])[found.leaf]
 
 
@@ -292,9 +293,6 @@ def vote_probabilities(decision: Array) -> Array:
     return softmax(2.0 * decision, axis=1)
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #77ea4f05
-_NO_EDGE = 1e-10  # an edge that rounding leaves in the place of zero
-
-
 class AdaBoost(ClassifierMixin, BaseEstimator):
     r"""AdaBoost: hypotheses that vote, each made for the examples that those before it
     got wrong.
@@ -401,14 +399,13 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
     def _input_options(self):
         """What inputs the weak learner can take."""
         learner = self._weak_learner()
-        if hasattr(learner, "fit_sorted") or type(learner) is DecisionStump:
-            return {"dtype": np.float32, "order": "C"}
-        tags = get_tags(learner).input_tags
-        return {
-            "accept_sparse": "csr" if tags.sparse else False,
-            "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
-            "dtype": "numeric",
-        }
+        if type(learner) is DecisionStump:
+            return {"dtype": DTYPES, "order": "C"}
+        if hasattr(learner, "fit_sorted"):
+            return {"dtype": DTYPES, "order": "C", "ensure_all_finite": "allow-nan"}
+        sparse = "csr" if get_tags(learner).input_tags.sparse else False
+        # whether values may be missing is for the learner to say
+        return {"accept_sparse": sparse, "ensure_all_finite": False, "dtype": "numeric"}
 
     def fit(
         self, X: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -490,7 +487,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
             h, answers = learn(weight, rng)
             u = agreement(answers, codes, n_classes)
             error, step = weight[u <= 0].sum(), boost_step(weight, u, n_classes)
-            if step.edge <= _NO_EDGE:
+            if step.edge <= sum_rounding(8 * len(codes), 1.0):
                 reason = self._chance(len(rounds) + 1, error, step.edge)
                 break
             if step.alpha == np.inf:
@@ -606,10 +603,11 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
 
     def _decide(self, decision):
         """Classes of decision values."""
-        total = self.estimator_weights_.sum()
+        total, n_terms = self.estimator_weights_.sum(), len(self.sample_weight_)
+        n_terms += len(self.estimator_weights_)
         if decision.ndim == 2:
-            return self.classes_[first_largest(decision, scale=total)]
-        return self.classes_[(decision > NEARLY * total).astype(np.intp)]
+            return self.classes_[first_largest(decision, n_terms, size=total)]
+        return self.classes_[(decision > sum_rounding(n_terms, total)).astype(np.intp)]
 
     def staged_predict(self, X: Inputs) -> Iterator[Any]:
         """Classes after each round.
@@ -628,6 +626,9 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Inputs) -> Array:
         """Classes by the weighted vote.
+
+        Of classes whose votes are equal up to rounding the first is taken, which need
+        not be the arg max of ``predict_proba``.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_random_state, check_scalar, get_tags
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -27,10 +27,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from .._types import Array, ArrayLike, Seed
 from okbook.core import (
-    NEARLY,
     check_array,
     check_learner,
-    first_largest,
     validate_arrays,
     validate_data,
 )
@@ -42,6 +40,7 @@ from okbook.ensembles.tree import (
     predict_tree,
     sort_features,
 )
+from ..trees import DTYPES
 
 if TYPE_CHECKING:  # for signatures
     from okbook.ensembles.tree import SortedFeatures
@@ -159,8 +158,8 @@ def bias_variance(
         return Bunch(noise=noise, bias=bias, variance=variance)
     noise = 1 - proba.max(axis=1)
     excess = np.maximum(1 - (proba * given).sum(axis=1) - noise, 0.0)
-    main = np.take_along_axis(proba, first_largest(given)[:, None], axis=1)[:, 0]
-    biased = main < proba.max(axis=1) - NEARLY
+    main = np.take_along_axis(proba, given.argmax(axis=1)[:, None], axis=1)[:, 0]
+    biased = main < proba.max(axis=1)
     return Bunch(noise=noise, bias=excess * biased, variance=excess * ~biased)
 
 # %% ../../nbs/05_ensembles.ipynb #dda803c7
@@ -215,11 +214,6 @@ def bootstrap_sample(
     >>> bootstrap_sample(5, random_state=0)
     array([4, 0, 3, 3, 3])
     """
-    size = n
-    if isinstance(n_samples, Integral):
-        size = n_samples
-    elif n_samples is not None:
-        size = max(1, math.ceil(n_samples * n))
     if p is not None and len(p) != n:
         raise ValueError(f"p must hold {n} probabilities: got {len(p)}.")
     if p is not None and not ((p >= 0).all() and abs(p.sum() - 1) <= 1.4e-8):
@@ -227,7 +221,15 @@ def bootstrap_sample(
             f"p must hold probabilities, which sum to 1: got a sum of {p.sum()}, and "
             f"{p.min()} as the least."
         )
-    return _draw_rows(n, size, p, check_random_state(random_state))
+    rng = check_random_state(random_state)
+    return _draw_rows(n, _sample_size(n, n_samples), p, rng)
+
+
+def _sample_size(n, n_samples):
+    "The number of draws that a number, a share or nothing stands for."
+    if n_samples is None or isinstance(n_samples, Integral):
+        return n if n_samples is None else int(n_samples)
+    return max(1, math.ceil(n_samples * n))
 
 
 def _draw_rows(n, size, p, rng):
@@ -429,7 +431,7 @@ def predict_codes(hypothesis: BaseEstimator, X: Array) -> Array:
     hypothesis : classifier
         From :func:`fit_hypothesis`.
     X : ndarray of shape (q, p)
-        Queries; for trees in single precision.
+        Queries.
 
     Returns
     -------
@@ -447,7 +449,7 @@ def predict_codes(hypothesis: BaseEstimator, X: Array) -> Array:
     return np.asarray(hypothesis.predict(X), dtype=np.int64)
 
 # %% ../../nbs/05_ensembles.ipynb #9e404d0c
-@validate_arrays(_finite=False, X="n p")
+@validate_arrays(_finite=False, X="n p; missing")
 def out_of_bag_shares(
     hypotheses: Iterable[BaseEstimator],
     X: Array,
@@ -518,6 +520,9 @@ class Bagging(ClassifierMixin, BaseEstimator):
         the drawn rows themselves.
     n_estimators : int, default=200
         The number T of hypotheses.
+    max_samples : int or float, optional
+        Size of a sample, or its share of all examples; by default as many as there
+        are. It needs ``bootstrap``.
     oob_score : bool, default=False
         Whether to judge the vote on the examples that each hypothesis has not seen.
     bootstrap : bool, default=True
@@ -575,6 +580,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, MAX_SEED, closed="left")],
+        "max_samples": _SIZE,
         "oob_score": ["boolean"],
         "bootstrap": ["boolean"],
         "n_jobs": [Integral, None],
@@ -585,6 +591,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
         self,
         estimator: BaseEstimator | None = None,
         n_estimators: int = 200,
+        max_samples: int | float | None = None,
         oob_score: bool = False,
         bootstrap: bool = True,
         n_jobs: int | None = None,
@@ -592,6 +599,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.max_samples = max_samples
         self.oob_score = oob_score
         self.bootstrap = bootstrap
         self.n_jobs = n_jobs
@@ -609,7 +617,16 @@ class Bagging(ClassifierMixin, BaseEstimator):
     def _input_options(self):
         "What inputs the learner takes."
         sorts = hasattr(self._learner(), "fit_sorted")
-        return {"dtype": np.float32 if sorts else "numeric"}
+        if sorts:
+            return {"dtype": DTYPES, "ensure_all_finite": "allow-nan"}
+        # whether values may be missing is for the learner to say
+        return {"dtype": "numeric", "ensure_all_finite": False}
+
+    def __sklearn_tags__(self):
+        "Values may be missing if the learner takes such."
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self._learner()).input_tags.allow_nan
+        return tags
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -636,7 +653,8 @@ class Bagging(ClassifierMixin, BaseEstimator):
         ValueError
             If there is one class only, a weight is negative, or a parameter is out of
             its range; if weights are given without ``bootstrap`` and the learner takes
-            none; if ``oob_score`` is asked for without ``bootstrap``.
+            none; if ``oob_score`` or ``max_samples`` is asked for without
+            ``bootstrap``.
         """
         self._validate_params()
         check_learner(self._learner(), "estimator", "fit", "predict")
@@ -673,6 +691,11 @@ class Bagging(ClassifierMixin, BaseEstimator):
                 "oob_score=True needs bootstrap=True: without samples no example is "
                 "left out."
             )
+        if self.max_samples is not None:
+            raise ValueError(
+                "max_samples needs bootstrap=True: without it every hypothesis is "
+                "learnt from all examples."
+            )
         learner = self._learner()
         if sample_weight is not None and not has_fit_parameter(
             learner, "sample_weight"
@@ -694,7 +717,7 @@ class Bagging(ClassifierMixin, BaseEstimator):
         share = None if weight is None else weight / weight.sum()
         rng = check_random_state(self._sampling_seed)
         for _ in range(n_estimators):
-            rows = _draw_rows(n, n, share, rng)
+            rows = _draw_rows(n, _sample_size(n, self.max_samples), share, rng)
             yield rows, np.bincount(rows, minlength=n).astype(float)
 
     @property

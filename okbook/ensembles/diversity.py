@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._types import Array, ArrayLike
-from ..core import NEARLY, validate_arrays
+from ..core import sum_rounding, validate_arrays
 from .margins import _check_hypotheses
 
 # %% ../../nbs/05_ensembles_4_diversity.ipynb #7c0bce21
@@ -222,6 +222,7 @@ def c_bound(
     weights = _voter_weights(edges, weights)
     mean, square = weights @ edges, weights @ products @ weights
     # where the votes cancel, what is left of the square is rounding
-    if mean <= 0 or square <= NEARLY * (weights @ np.abs(products) @ weights):
+    size = weights @ np.abs(products) @ weights
+    if mean <= 0 or square <= sum_rounding(2 * len(weights) + 4, size):
         return 1.0
     return float(1 - mean**2 / square)

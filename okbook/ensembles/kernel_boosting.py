@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed
-from ..core import NEARLY, OutputKernelMixin, validate_arrays
+from ..core import OutputKernelMixin, sum_rounding, validate_arrays
 from okbook.trees import (
     TREE_CONSTRAINTS,
     FactorOutputs,
@@ -327,7 +327,11 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
     array([0., 9.])
     """
 
-    _parameter_constraints = TREE_CONSTRAINTS | {
+    _parameter_constraints = {
+        name: kinds
+        for name, kinds in TREE_CONSTRAINTS.items()
+        if name not in ("max_leaf_nodes", "categorical_features")
+    } | {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0.0, 2.0, closed="right")],
         "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
@@ -386,7 +390,7 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Training inputs; computed with in single precision, as in scikit-learn.
+            Training inputs, in single or double precision.
         y : array-like or sequence of length n
             Training outputs, or their Gram matrix, or the adjacency of their graph, of
             shape (n, n).
@@ -401,9 +405,9 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that
-            the kernel is not defined on, a Gram matrix that is not one, or parameters
-            out of range.
+            For infinity in ``X``, fewer than two examples, lengths that differ, outputs
+            that the kernel is not defined on, a Gram matrix that is not one, or
+            parameters out of range.
         """
         self._validate_params()
         X, grower, weight = prepare_growth(self, X, y, sample_weight)
@@ -464,7 +468,8 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
             )
             losses.append(_mean_losses(grower.outputs, used, held))
             if self.n_iter_no_change is not None:
-                if not (losses[-1][1] + self.tol < recent * (1.0 - NEARLY)).any():
+                least = recent * (1.0 - sum_rounding(2 * len(X), 1.0))
+                if not (losses[-1][1] + self.tol < least).any():
                     break
                 recent[m % len(recent)] = losses[-1][1]
         return np.transpose(losses)
@@ -481,6 +486,13 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         tree = prune_tree(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
         # all trees share one array of weights
         return _Round(tree._replace(weight=used), _numbered_leaves(tree, X))
+
+    def __sklearn_tags__(self):
+        "Sparse inputs are made dense; values may be missing."
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
 
     def apply(self, X: ArrayLike) -> Array:
         """Leaf that each query reaches in each tree.

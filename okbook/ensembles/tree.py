@@ -28,18 +28,23 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._types import Array, ArrayLike, Seed
-from ..core import NEARLY, first_largest, validate_arrays, validate_data
-from ..trees import find_leaves, resolve_max_features, resolve_min_samples
+from ..core import first_largest, sum_rounding, validate_arrays, validate_data
+from okbook.trees import (
+    DTYPES,
+    find_leaves,
+    resolve_max_features,
+    resolve_min_samples,
+)
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #3f134388
 class SortedFeatures(NamedTuple):
-    """The columns of a table in single precision, sorted once for all the trees that
-    grow on them; :func:`sort_features` makes it.
+    """The columns of a table, sorted once for all the trees that grow on them;
+    :func:`sort_features` makes it.
 
     Parameters
     ----------
     X : ndarray of shape (p, n)
-        The inputs in single precision, one row a feature.
+        The inputs, one row a feature.
     order : ndarray of shape (p, n)
         Examples in the order of each feature's values.
     ranks : ndarray of shape (p, n)
@@ -57,14 +62,14 @@ class SortedFeatures(NamedTuple):
     offsets: np.ndarray
 
 
-@validate_arrays(X="n p")
+@validate_arrays(False, X="n p; missing")
 def sort_features(X: Array) -> SortedFeatures:
     """Sort the columns of a table, and rank their distinct values.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        Inputs; they are rounded to single precision.
+        Inputs, in single or double precision. Missing values (NaN) have the last rank.
 
     Returns
     -------
@@ -78,10 +83,11 @@ def sort_features(X: Array) -> SortedFeatures:
     >>> sort_features(np.array([[0.5], [0.1], [0.5]])).ranks.tolist()
     [[1, 0, 1]]
     """
-    columns = np.ascontiguousarray(X.T, dtype=np.float32)
+    columns = np.ascontiguousarray(X.T)
     order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
     ascending = np.take_along_axis(columns, order, axis=1)
-    new = np.diff(ascending, axis=1, prepend=np.float32(np.nan)) != 0
+    new = np.diff(ascending, axis=1, prepend=columns.dtype.type(np.nan)) != 0
+    new[:, 1:] &= ~np.isnan(ascending[:, :-1])  # missing values come last, as one
     places = np.cumsum(new, axis=1) - 1
     few = places[:, -1].max() < 2**16
     ranks = np.empty(columns.shape, np.uint16 if few else np.uint32)
@@ -327,10 +333,12 @@ def _push_if_better(heap, score, tie, feature, low, high, n_best):
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #bcf76a9f
 @jit_inline
-def _tie(W, table):
-    """Scores of a node of weight W that differ by less than this are equal; those from
-    a table are exact."""
-    return NEARLY * W if len(table) == 0 else 0.0
+def _tie(n, W, table):
+    """Scores of a node of n examples and weight W that differ by less than this are a
+    tie; those from a table are exact."""
+    if len(table) > 0:
+        return 0.0
+    return sum_rounding(12 * n, W * (4.0 + abs(math.log(W))))
 
 
 @jit_inline
@@ -357,7 +365,7 @@ def _scan_binary(f, listed, m, n, rules, workspace):
     mass, size = workspace.class_weight, workspace.size
     table, sized = rules.xlogx, rules.min_leaf > 1
     A, B = workspace.total[0], workspace.total[1]
-    tie = _tie(A + B, table)
+    tie = _tie(n, A + B, table)
     bounded = rules.entropy and rules.n_best == 1 and len(table) == 0
     a, b = A - A, B - B
     before, behind, same, previous = np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
@@ -371,7 +379,7 @@ def _scan_binary(f, listed, m, n, rules, workspace):
         here = np.int64(size[rank]) if sized else np.int64(0)
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
         if (
-            previous >= 0
+            0 <= previous < np.int64(rank)
             and fits
             and not _inside_run(kind, same, 3, before, here, behind, n, rules)
         ):
@@ -437,7 +445,7 @@ def _scan_multiclass(f, listed, m, n, rules, workspace):
     left, total = workspace.left, workspace.total
     n_classes, sized = len(total), rules.min_leaf > 1
     W = total.sum()
-    tie = _tie(W, rules.xlogx)
+    tie = _tie(n, W, rules.xlogx)
     left[:] = 0
     L, before, behind = W - W, np.int64(0), np.int64(0)
     same, previous = np.int64(-2), np.int64(-1)
@@ -449,7 +457,7 @@ def _scan_multiclass(f, listed, m, n, rules, workspace):
         here = np.int64(size[rank]) if sized else np.int64(0)
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
         if (
-            previous >= 0
+            0 <= previous < rank
             and fits
             and not _inside_run(kind, same, -1, before, here, behind, n, rules)
         ):
@@ -496,11 +504,40 @@ def _is_constant(ranks, index, start, stop):
 
 
 @jit
+def _scan(f, listed, m, n, rules, workspace):
+    "Try the tests on one feature, between neighbours of a list of ranks."
+    if len(workspace.total) == 2:
+        _scan_binary(f, listed, m, n, rules, workspace)
+    else:
+        _scan_multiclass(f, listed, m, n, rules, workspace)
+
+
+@jit
+def _has_rank(ranks, rank, index, start, stop):
+    "Whether an example of the node has this rank."
+    for k in range(start, stop):
+        if ranks[index[k]] == rank:
+            return True
+    return False
+
+
+@jit
 def _search(
-    all_ranks, offsets, examples, start, stop, features, n_constant, rules, ws, state
+    all_ranks,
+    values,
+    offsets,
+    examples,
+    start,
+    stop,
+    features,
+    n_constant,
+    rules,
+    ws,
+    state,
 ):
     """Put the best tests of a node into the heap of the workspace, on `max_features`
-    features drawn among those that vary; how many are constant."""
+    features drawn among those that vary; how many are constant. Tests that send missing
+    values to the left are of feature f + p."""
     tried, high = 0, len(features)
     ws.heap.size[0] = 0
     while n_constant < high and tried < rules.max_features:
@@ -516,26 +553,30 @@ def _search(
         high -= 1
         features[j], features[high] = features[high], f
         tried += 1
-        n_values = offsets[f + 1] - offsets[f]
-        listed, m = _count_values(
-            ranks, examples, start, stop, n_values, ws, rules.min_leaf > 1
+        n_values, sized = offsets[f + 1] - offsets[f], rules.min_leaf > 1
+        listed, m = _count_values(ranks, examples, start, stop, n_values, ws, sized)
+        missing = np.isnan(values[offsets[f + 1] - 1]) and _has_rank(
+            ranks, n_values - 1, examples.index, start, stop
         )
-        if len(ws.total) == 2:
-            _scan_binary(f, listed, m, stop - start, rules, ws)
-        else:
-            _scan_multiclass(f, listed, m, stop - start, rules, ws)
+        _scan(f, listed, m, stop - start, rules, ws)
+        if missing:  # once more, these in front of all others
+            listed, m = _count_values(ranks, examples, start, stop, n_values, ws, sized)
+            again = np.empty(m, np.int64)
+            again[0], again[1:] = n_values - 1, listed[: m - 1]
+            _scan(f + len(features), again, m, stop - start, rules, ws)
     return n_constant
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #d2bc46e1
 @jit
-def _partition(ranks, cut, examples, start, stop, spare):
+def _partition(ranks, cut, missing, examples, start, stop, spare):
     """Move the examples of a node that go left to its front and the others behind
-    them, each side in its order; where the right side begins."""
+    them, each side in its order; where the right side begins. Those of rank `missing`
+    go left as well."""
     index, classes, weight = examples
     a, b = np.uintp(start), np.uintp(0)
     for k in range(np.uintp(start), np.uintp(stop)):
         i, c, w = index[k], classes[k], weight[k]
-        left = ranks[i] <= cut
+        left = (ranks[i] <= cut) | (ranks[i] == missing)
         index[a], classes[a], weight[a] = i, c, w
         spare.index[b], spare.classes[b], spare.weight[b] = i, c, w
         a += np.uintp(left)
@@ -560,7 +601,9 @@ def _class_weights(examples, start, stop, total):
 @jit
 def split_threshold(low: float, high: float) -> float:
     """The threshold between two neighbouring values: half way, where rounding leaves
-    that below the upper one."""
+    that below the upper one; infinity below what is missing."""
+    if np.isnan(high):
+        return np.inf
     cut = low * 0.5 + high * 0.5
     return low if cut >= high else cut
 
@@ -581,6 +624,11 @@ class ClassificationTree(NamedTuple):
         Proportion of each class in the weight of the node.
     weighted_n_node_samples : ndarray of shape (node_count,)
         Weight of the training examples of each node.
+    n_samples : int
+        Number of training examples.
+    missing_left : ndarray of bool of shape (node_count,)
+        Whether missing values go left; where the node had none, they go to the child of
+        larger weight.
     """
 
     children_right: np.ndarray
@@ -588,6 +636,8 @@ class ClassificationTree(NamedTuple):
     threshold: np.ndarray
     value: np.ndarray
     weighted_n_node_samples: np.ndarray
+    n_samples: int
+    missing_left: np.ndarray
 
     @property
     def node_count(self) -> int:
@@ -602,11 +652,12 @@ class ClassificationTree(NamedTuple):
 
 @jit
 def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
-    """Grow a tree, the nodes in depth-first order: right child, feature, threshold
-    and class weights of each."""
+    """Grow a tree, the nodes in depth-first order: right child, feature, threshold,
+    class weights and side of the missing values of each."""
     n, p = len(examples.index), len(ranks)
     right, feature = np.full(2 * n - 1, -1, np.int32), np.full(2 * n - 1, -1, np.int32)
     threshold, value = np.zeros(2 * n - 1), np.zeros((2 * n - 1, n_classes))
+    missing_left, unknown = np.zeros((2, 2 * n - 1), np.bool_)
     ws = _new_workspace(offsets, n_classes, rules.n_best, examples.weight)
     state, features = _seed_xorshift(seed), np.arange(p)
     # start, stop, depth, whose right child, number of features known to be constant
@@ -627,6 +678,7 @@ def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
             continue
         n_constant = _search(
             ranks,
+            values,
             offsets,
             examples,
             start,
@@ -643,13 +695,25 @@ def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
         if rules.n_best > 1:
             pick = np.int64(_xorshift(state) % np.uint64(ws.heap.size[0]))
         f, low, high = ws.heap.test[pick]
-        feature[node], first = f, offsets[f]
+        to_left = f >= p
+        f -= p * to_left
+        feature[node], first, last = f, offsets[f], offsets[f + 1] - 1
         threshold[node] = split_threshold(values[first + low], values[first + high])
-        mid = _partition(ranks[f], low, examples, start, stop, spare)
+        gaps = np.isnan(values[last]) and _has_rank(
+            ranks[f], last - first, examples.index, start, stop
+        )
+        with_left = last - first if to_left else np.int64(-1)
+        mid = _partition(ranks[f], low, with_left, examples, start, stop, spare)
+        missing_left[node], unknown[node] = to_left, not gaps
         stack[top] = mid, stop, depth + 1, node, n_constant
         stack[top + 1] = start, mid, depth + 1, -1, n_constant
         top += 2
-    return right[:count], feature[:count], threshold[:count], value[:count]
+    for node in range(count):
+        if unknown[node]:
+            heavy = value[node + 1].sum() > value[right[node]].sum()
+            missing_left[node] = heavy
+    right, feature, threshold = right[:count], feature[:count], threshold[:count]
+    return right, feature, threshold, value[:count], missing_left[:count]
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #54b40894
 @jit
@@ -721,13 +785,13 @@ def _pruned_sizes(right, feature, value, confidence, z):
         errors[node] = wrong + _added_errors(total, wrong, confidence, z)
         if feature[node] >= 0:
             below = errors[node + 1] + errors[right[node]]
-            if errors[node] > below + 0.1 + NEARLY * total:
+            if errors[node] > below + 0.1 + sum_rounding(8 * count, total):
                 errors[node], size[node] = below, 1 + size[node + 1] + size[right[node]]
     return size
 
 
 @jit
-def _cut_subtrees(right, feature, threshold, value, size):
+def _cut_subtrees(right, feature, threshold, value, missing_left, size):
     """The tree that is left when the subtree of each node shrinks to the given
     number of nodes."""
     kept = np.empty(size[0], np.int64)
@@ -750,17 +814,17 @@ def _cut_subtrees(right, feature, threshold, value, size):
             children[i] = places[right[kept[i]]]
         else:
             feature[i], threshold[i] = -1, 0.0
-    return children, feature, threshold, value[kept]
+    return children, feature, threshold, value[kept], missing_left[kept]
 
 
-def _prune(right, feature, threshold, value, confidence, scale):
+def _prune(right, feature, threshold, value, missing_left, confidence, scale):
     "Prune a tree by its pessimistic errors, with class weights times `scale`."
     z = -ndtri(confidence)
     size = _pruned_sizes(right, feature, value * scale, float(confidence), z)
-    return _cut_subtrees(right, feature, threshold, value, size)
+    return _cut_subtrees(right, feature, threshold, value, missing_left, size)
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #0c18bc69
-@validate_arrays(X="q p")
+@validate_arrays(X="q p; missing")
 def predict_tree(tree: ClassificationTree, X: Array) -> Array:
     """Class codes by the leaves of a tree.
 
@@ -768,8 +832,8 @@ def predict_tree(tree: ClassificationTree, X: Array) -> Array:
     ----------
     tree : ClassificationTree
         The tree.
-    X : ndarray of shape (q, p), dtype float32
-        Queries, in single precision.
+    X : ndarray of shape (q, p)
+        Queries.
 
     Returns
     -------
@@ -781,12 +845,14 @@ def predict_tree(tree: ClassificationTree, X: Array) -> Array:
     --------
     >>> import numpy as np
     >>> from okbook.ensembles import RandomizedTreeClassifier, predict_tree
-    >>> X = np.array([[0.0], [1.0]], dtype=np.float32)
+    >>> X = np.array([[0.0], [1.0]])
     >>> predict_tree(RandomizedTreeClassifier().fit(X, ["a", "b"]).tree_, X)
     array([0, 1])
     """
-    leaf = find_leaves(X, tree.children_right, tree.feature, tree.threshold)
-    return first_largest(tree.value)[leaf]
+    leaf = find_leaves(
+        X, tree.children_right, tree.feature, tree.threshold, tree.missing_left
+    )
+    return first_largest(tree.value, tree.n_samples)[leaf]
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #c713f274
 # The largest seed that an ensemble gives to a member.
@@ -932,13 +998,13 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         - n^r I(n^r_1, \dots, n^r_K)
 
     is (eq-vote-gain), with the entropy or Gini's index for :math:`I`; :math:`l` and
-    :math:`r` are the children. Features are compared in single precision; a threshold
-    lies half way between two neighbouring values. Of equally good tests the first is
-    taken: smallest feature, then smallest threshold. With ``max_features=None`` and
-    ``n_best=1`` nothing is random. ``confidence`` prunes by eq-vote-pessimistic, with
-    the weights scaled so that they add up to the number of examples. C4.5 can also put
-    a subtree's larger branch in its place; this does not. Derived in the chapter
-    :ref:`ch-vote-trees`.
+    :math:`r` are the children. A threshold lies half way between two neighbouring
+    values. Of equally good tests the first is taken: smallest feature, then smallest
+    threshold. Missing values are tried on both sides of each threshold, and a test asks
+    whether there is a value. With ``max_features=None`` and ``n_best=1`` nothing is
+    random. ``confidence`` prunes by eq-vote-pessimistic, with the weights scaled so
+    that they add up to the number of examples. C4.5 can also put a subtree's larger
+    branch in its place; this does not. Derived in the chapter :ref:`ch-vote-trees`.
 
     Examples
     --------
@@ -990,6 +1056,12 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         """Whether there is a tree: a fit that stopped at bad input leaves none."""
         return hasattr(self, "tree_")
 
+    def __sklearn_tags__(self):
+        """Values may be missing."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -1017,7 +1089,8 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
             its range.
         """
         self._validate_params()
-        X, y, weight = check_examples(self, X, y, sample_weight, dtype=np.float32)
+        how = {"dtype": DTYPES, "ensure_all_finite": "allow-nan"}
+        X, y, weight = check_examples(self, X, y, sample_weight, **how)
         classes, codes = encode_classes(self, y)
         seed = check_random_state(self.random_state).randint(MAX_SEED)
         self.fit_sorted(sort_features(X), codes, len(classes), weight, seed)
@@ -1075,7 +1148,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         if self.confidence is not None:
             scale = len(codes) / weight.sum()
             nodes = _prune(*nodes, self.confidence, scale)
-        right, feature, threshold, value = nodes
+        right, feature, threshold, value, missing_left = nodes
         total = value.sum(axis=1)
         self.tree_ = ClassificationTree(
             right.copy(),
@@ -1083,6 +1156,8 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
             threshold.copy(),
             value / total[:, None],
             total,
+            len(rows),
+            missing_left.copy(),
         )
         self.n_features_in_, self.classes_ = len(features.X), np.arange(n_classes)
         return self
@@ -1099,9 +1174,10 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _check_X(self, X):
-        "Validated queries, in single precision."
+        "Validated queries."
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        how = {"dtype": DTYPES, "order": "C", "ensure_all_finite": "allow-nan"}
+        return validate_data(self, X, reset=False, **how)
 
     def apply(self, X: ArrayLike) -> Array:
         """Leaf that each query reaches.
@@ -1117,7 +1193,9 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
             Indices of nodes of ``tree_``.
         """
         X, tree = self._check_X(X), self.tree_
-        return find_leaves(X, tree.children_right, tree.feature, tree.threshold)
+        return find_leaves(
+            X, tree.children_right, tree.feature, tree.threshold, tree.missing_left
+        )
 
     def predict(self, X: ArrayLike) -> Array:
         """The class of largest weight in the leaf; the first of them, if there are

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike
-from ..core import NEARLY, first_largest, validate_arrays, validate_data
+from ..core import first_largest, sum_rounding, validate_arrays, validate_data
 from okbook.ensembles.tree import (
     check_examples,
     encode_classes,
@@ -25,11 +25,9 @@ from okbook.ensembles.tree import (
     sort_features,
     split_threshold,
 )
+from ..trees import DTYPES
 
 # %% ../../nbs/05_ensembles_2_weak_learners.ipynb #0b87277d
-_EQUAL_VALUES = np.float32(1e-7)  # values of a feature closer than this count as equal
-
-
 @jit
 def _group_examples(X, order, codes):
     """Where the groups of examples that no useful test separates end in each feature's
@@ -46,7 +44,7 @@ def _group_examples(X, order, codes):
             # the class of this value's examples, -1 if they have several
             one = codes[order[f, i]]
             i += 1
-            while i < n and X[f, order[f, i]] <= X[f, order[f, i - 1]] + _EQUAL_VALUES:
+            while i < n and X[f, order[f, i]] == X[f, order[f, i - 1]]:
                 one = one if codes[order[f, i]] == one else -1
                 i += 1
             if one < 0 or one != before:
@@ -67,7 +65,7 @@ def _binary_score(L, s, W, S, by_error):
 
 
 @jit
-def _best_cut_binary(order, ends, start, first, last, w, W, S, by_error):
+def _best_cut_binary(order, ends, start, first, last, w, W, S, by_error, tie):
     """Best test on one feature with two classes: score, and the group before it.
 
     Both ends are scanned towards the largest group, which is never read.
@@ -84,7 +82,7 @@ def _best_cut_binary(order, ends, start, first, last, w, W, S, by_error):
             s += w[order[k], 1]
         i = ends[g]
         score = _binary_score(L, s, W, S, by_error)
-        if score > best + NEARLY:
+        if score > best + tie:
             best, cut = score, g
     left, L, s = cut, 0.0, 0.0
     for g in range(last - 1, large, -1):
@@ -92,13 +90,15 @@ def _best_cut_binary(order, ends, start, first, last, w, W, S, by_error):
             L += w[order[k], 0]
             s += w[order[k], 1]
         score = _binary_score(L, s, W, S, by_error)
-        if score > best + NEARLY or (score > best - NEARLY and cut > left):
+        if score > best + tie or (score > best - tie and cut > left):
             best, cut = max(score, best), g - 1
     return best, cut
 
 # %% ../../nbs/05_ensembles_2_weak_learners.ipynb #6c8753c8
 @jit
-def _best_cut_multiclass(order, ends, start, first, last, codes, w, total, by_error):
+def _best_cut_multiclass(
+    order, ends, start, first, last, codes, w, total, by_error, tie
+):
     """Best test on one feature with any number of classes: score, and the group
     before it."""
     best, cut, i, left = -1.0, -1, start, np.zeros(len(total))
@@ -116,7 +116,7 @@ def _best_cut_multiclass(order, ends, start, first, last, codes, w, total, by_er
             if by_error
             else (a / L if L > 0.0 else 0.0) + (b / R if R > 0.0 else 0.0)
         )
-        if score > best + NEARLY:
+        if score > best + tie:
             best, cut = score, g
     return best, cut
 
@@ -128,7 +128,7 @@ class StumpExamples(NamedTuple):
     Parameters
     ----------
     X : ndarray of shape (p, n)
-        The inputs in single precision, one row a feature.
+        The inputs, one row a feature.
     codes : ndarray of shape (n,)
         Classes, as numbers from 0.
     n_classes : int
@@ -197,18 +197,19 @@ def _search_stump(codes, n_classes, order, ends, offsets, weight, by_error):
         total[codes[i]] += weight[i]
         w[i, 0], w[i, 1] = weight[i], weight[i] if codes[i] else -weight[i]
     W, S = total.sum(), w[:, 1].sum()
+    tie = sum_rounding(12 * n, W)  # twice the rounding of a score
     best, feature, group = -1.0, -1, -1
     for f in range(len(offsets) - 1):
         first, last = offsets[f], offsets[f + 1]
         if n_classes == 2:
             score, g = _best_cut_binary(
-                order, ends, f * n, first, last, w, W, S, by_error
+                order, ends, f * n, first, last, w, W, S, by_error, tie
             )
         else:
             score, g = _best_cut_multiclass(
-                order, ends, f * n, first, last, codes, w, total, by_error
+                order, ends, f * n, first, last, codes, w, total, by_error, tie
             )
-        if score > best + NEARLY:
+        if score > best + tie:
             best, feature, group = score, f, g
     return feature, group
 
@@ -240,6 +241,8 @@ class Stump(NamedTuple):
         if no feature has two values.
     proba : ndarray of shape (2, n_classes)
         Shares of the classes in the left leaf and in the right leaf.
+    answer : ndarray of shape (2,)
+        The class of the largest share in each of the two.
     leaf : ndarray of shape (n,)
         The leaf of each training example, 0 or 1.
     """
@@ -247,6 +250,7 @@ class Stump(NamedTuple):
     feature: int
     threshold: float
     proba: np.ndarray
+    answer: np.ndarray
     leaf: np.ndarray
 
 
@@ -314,7 +318,8 @@ def best_stump(
     leaf, proba = _leaf_shares(
         X[feature], threshold, examples.codes, sample_weight, examples.n_classes
     )
-    return Stump(feature, threshold, proba, leaf)
+    answer = first_largest(proba, len(leaf))
+    return Stump(feature, threshold, proba, answer, leaf)
 
 # %% ../../nbs/05_ensembles_2_weak_learners.ipynb #d2d96706
 class DecisionStump(ClassifierMixin, BaseEstimator):
@@ -346,8 +351,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
     Let a leaf have weight :math:`W_l` and a share :math:`p_{lk}` of class k. The
     criteria are :math:`\sum_l W_l \sum_k p_{lk}(1 - p_{lk})` and :math:`\sum_l W_l (1 -
     \max_k p_{lk})`: eq-ada-gini and eq-ada-stumperror. Of equal tests the first is
-    taken. As in scikit-learn, inputs are in single precision. Derived in the chapter
-    :ref:`ch-weak-learners`.
+    taken. Derived in the chapter :ref:`ch-weak-learners`.
 
     Examples
     --------
@@ -390,7 +394,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
             unknown.
         """
         self._validate_params()
-        X, y, weight = check_examples(self, X, y, sample_weight, dtype=np.float32)
+        X, y, weight = check_examples(self, X, y, sample_weight, dtype=DTYPES)
         kept = weight > 0
         classes, codes = encode_classes(self, y[kept])
         examples = sort_stump_examples(X[kept], codes, len(classes))
@@ -401,6 +405,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         "The fitted attributes of a stump."
         self.feature_, self.threshold_ = stump.feature, stump.threshold
         self.proba_, self.classes_ = stump.proba, classes
+        self._answer = stump.answer
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -433,12 +438,12 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
             The classes.
         """
         leaves = self._leaves(X)
-        return self.classes_[first_largest(self.proba_)][leaves]
+        return self.classes_[self._answer][leaves]
 
     def _leaves(self, X):
         """The leaf of each input, 0 or 1."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, reset=False)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
         return (X[:, self.feature_] > self.threshold_).astype(int)
 
     def __sklearn_tags__(self):

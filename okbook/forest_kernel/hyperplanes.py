@@ -40,13 +40,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse
 from okbook.core import (
-    NEARLY,
     check_array,
     check_class_weight,
     check_grid,
     check_labels,
     check_learner,
     first_largest,
+    sum_rounding,
     validate_arrays,
     validate_data,
 )
@@ -754,17 +754,20 @@ def leaf_machines(
             machine.fit(K, signs, slack_weight)
             dual_coef[row, machine.support_] = machine.dual_coef_[0]
             intercept[row] = machine.intercept_[0]
-    return np.asarray(Phi.T @ dual_coef.T).T, intercept, dual_coef
+    return _leaf_weights(Phi, dual_coef), intercept, dual_coef
 
 
-def _predicted_codes(scores):
-    """Number of the class that the machines predict; scores are in units of the
-    margin."""
-    return (
-        (scores[:, 0] > NEARLY).astype(int)
-        if scores.shape[1] == 1
-        else first_largest(scores, scale=1.0)
-    )
+def _leaf_weights(Phi, dual_coef):
+    """The weights of the leaves, sums over the examples in them."""
+    return np.asarray(Phi.T @ dual_coef.T).T
+
+
+def _predicted_codes(scores, n_terms):
+    """Number of the class that the machines predict; scores are sums of so many terms,
+    in units of the margin."""
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > sum_rounding(n_terms, 1.0)).astype(int)
+    return first_largest(scores, n_terms, size=1.0)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #990b6517
 class ForestKernelSVC(ClassifierMixin, BaseEstimator):
@@ -780,9 +783,10 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         The kernel; by default that of the source, counts of 300 trees on bootstrap
         samples, not normalised.
     C : float or sequence of float, default=(1, 10, 100, 10000)
-        Weight of the slacks. Of several, the one of best accuracy on a validation
-        part is taken, the least if there are ties; the machine is then trained on all
-        examples.
+        Weight of the slacks, positive and finite: where a hyperplane separates the
+        examples, a large one finds that of the hard margin. Of several, the one of best
+        accuracy on a validation part is taken, the least if there are ties; the machine
+        is then trained on all examples.
     validation_size : float, default=0.3
         Part of the examples that C is chosen on.
     validation_forest : {"split", "whole"}, default="split"
@@ -829,7 +833,9 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    eq-forestk-p1, eq-forestk-p2. Derived in :ref:`ch-forest-hyperplanes`.
+    eq-forestk-p1, eq-forestk-p2. Derived in :ref:`ch-forest-hyperplanes`. A pickle
+    holds what predictions need: of the forest only the questions of its trees
+    (:meth:`ForestKernel.without_forest`).
 
     Examples
     --------
@@ -922,7 +928,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         self.C_ = grid[0]
         if len(grid) > 1:
             self.validation_scores_ = self._validate(X, y, codes, grid)
-            self.C_ = grid[int(first_largest(self.validation_scores_))]
+            self.C_ = grid[int(self.validation_scores_.argmax())]
         K = self._gram(self.kernel_, len(codes))
         self.coef_, self.intercept_, self.dual_coef_ = self._solve(
             self.kernel_.transform(), codes, self.C_, K
@@ -944,6 +950,8 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         X = check_rows(X)
+        if not X.shape[0]:
+            raise ValueError("X must have one row or more: got none.")
         validate_data(self, X, skip_check_array=True, reset=False)
         scores = self.kernel_.transform(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
@@ -963,7 +971,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         """
         scores = self.decision_function(X)
         scores = scores[:, None] if scores.ndim == 1 else scores
-        return self.classes_[_predicted_codes(scores)]
+        return self.classes_[_predicted_codes(scores, self.coef_.shape[1])]
 
     def __sklearn_tags__(self):
         """The forest says what inputs it takes."""
@@ -972,6 +980,19 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
             ForestKernel() if self.kernel is None else self.kernel
         ).input_tags
         return tags
+
+    def __getstate__(self):
+        "Without the weights, which follow from the dual variables, and the forest."
+        state = dict(super().__getstate__())
+        state.pop("coef_", None)
+        if isinstance(state.get("kernel_"), ForestKernel):
+            state["kernel_"] = state["kernel_"].without_forest()
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "dual_coef_"):
+            self.coef_ = _leaf_weights(self.kernel_.transform(), self.dual_coef_)
 
     def _new_kernel(self):
         """An unfitted kernel: that which was given, or the source's."""
@@ -1015,6 +1036,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         scores = []
         for C in grid:
             coef, intercept, _ = self._solve(Phi, codes[train], C, K)
-            found = _predicted_codes(queries @ coef.T + intercept)
+            scored = queries @ coef.T + intercept
+            found = _predicted_codes(scored, coef.shape[1])
             scores.append(np.mean(found == codes[held]))
         return np.array(scores)

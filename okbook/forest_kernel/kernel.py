@@ -392,18 +392,94 @@ def _apply_trees(columns, members, shapes, leaves):
             _apply_rows(columns, rows.start, rows.stop, *arrays, shape.first, found)
 
 
+class _Questions(NamedTuple):
+    """The questions of a tree of scikit-learn, and where the answers lead."""
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    children_left: np.ndarray
+    children_right: np.ndarray
+    missing_go_to_left: np.ndarray
+
+    @property
+    def node_count(self):
+        return len(self.feature)
+
+
+_INDICES = ("feature", "children_left", "children_right")
+
+
+class _QuestionTree(BaseEstimator):
+    """A tree that has nothing but its questions."""
+
+    def __init__(self, tree_, allow_nan):
+        self.tree_, self.allow_nan = tree_, allow_nan
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.allow_nan
+        return tags
+
+
+class _QuestionForest(BaseEstimator):
+    """What is left of a forest of scikit-learn in a saved machine: all that finds
+    leaves. Saved, the trees are a few long arrays, the indices short."""
+
+    def __init__(self, forest):
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(forest, name):
+                setattr(self, name, getattr(forest, name))
+        members, _ = forest_trees(forest)
+        allow_nan = get_tags(members[0]).input_tags.allow_nan
+        self._grow(
+            [
+                _Questions(*(getattr(m.tree_, name) for name in _Questions._fields))
+                for m in members
+            ],
+            allow_nan,
+        )
+
+    def _grow(self, trees, allow_nan):
+        self.allow_nan = allow_nan
+        self.estimators_ = [_QuestionTree(tree, allow_nan) for tree in trees]
+
+    def __getstate__(self):
+        trees = [member.tree_ for member in self.estimators_]
+        columns = _Questions(*map(np.concatenate, zip(*trees)))
+        largest = max(getattr(columns, name).max() for name in _INDICES)
+        short = np.min_scalar_type(-int(largest) - 1)
+        return {
+            **{name: v for name, v in vars(self).items() if name != "estimators_"},
+            "sizes": [tree.node_count for tree in trees],
+            "columns": columns._replace(
+                **{name: getattr(columns, name).astype(short) for name in _INDICES}
+            ),
+        }
+
+    def __setstate__(self, state):
+        ends, columns = np.cumsum(state.pop("sizes")[:-1]), state.pop("columns")
+        vars(self).update(state)
+        columns = columns._replace(
+            **{name: getattr(columns, name).astype(np.intp) for name in _INDICES}
+        )
+        parts = zip(*(np.split(column, ends) for column in columns))
+        self._grow([_Questions(*part) for part in parts], self.allow_nan)
+
+
 def _has_plain_trees(forest, X):
     """Whether the arrays of the trees are sufficient: trees of scikit-learn that see
     all columns, and dense inputs."""
     members = getattr(forest, "estimators_", [forest])
     known = isinstance(members, list) and all(
-        isinstance(getattr(tree, "tree_", None), Tree) for tree in members
+        isinstance(getattr(tree, "tree_", None), Tree | _Questions) for tree in members
     )
     return known and not sp.issparse(X) and not hasattr(forest, "estimators_features_")
 
 
 def _find_leaves(forest, shapes, X, leaves, n_jobs):
     """Write the number of the leaf that each input ends in, of shape (n_trees, n)."""
+    if isinstance(forest, _QuestionForest) and sp.issparse(X):
+        X = X.toarray()
     if not _has_plain_trees(forest, X):
         for found, shape, nodes in zip(leaves, shapes, _apply_forest(forest, X).T):
             found[:] = shape.first[nodes]
@@ -1152,7 +1228,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         forest = self._default_forest() if self.forest is None else self.forest
         self.forest_ = clone(forest).fit(X, y)
         members, _ = forest_trees(self.forest_)
-        self._shapes = [tree_shape(member, self.ancestor) for member in members]
+        self._shapes = self._tree_shapes()
         self.n_leaves_ = np.array([len(shape.leaf) for shape in self._shapes])
         self.tree_weights_ = _check_tree_weights(self.tree_weights, len(members))
         self.leaves_ = leaf_numbers(self.forest_, X, self._shapes, self.n_jobs)
@@ -1303,6 +1379,38 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         tags.input_tags, tags.target_tags = forest.input_tags, forest.target_tags
         tags.transformer_tags.preserves_dtype, tags._skip_test = [], False
         return tags
+
+    def _tree_shapes(self):
+        "The shapes of the forest's trees."
+        members, _ = forest_trees(self.forest_)
+        return [tree_shape(member, self.ancestor) for member in members]
+
+    def __getstate__(self):
+        "Without what follows from the forest."
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_shapes"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if hasattr(self, "forest_"):
+            self._shapes = self._tree_shapes()
+
+    def without_forest(self) -> Self:
+        """The same fitted kernel, which has of its forest only the questions of the
+        trees: a tenth of the memory. ``forest_`` predicts nothing any more.
+
+        Returns
+        -------
+        ForestKernel
+            A copy, or the kernel itself if its forest is not of scikit-learn's trees on
+            all columns, or if ``ancestor`` needs more than the questions.
+        """
+        check_is_fitted(self, "leaves_")
+        if self.ancestor == "size" or not _has_plain_trees(self.forest_, np.empty(0)):
+            return self
+        copy = clone(self)
+        vars(copy).update(vars(self), forest_=_QuestionForest(self.forest_))
+        return copy
 
     def _default_forest(self):
         """The forest of the source."""

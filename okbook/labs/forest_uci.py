@@ -16,7 +16,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from ..core import first_largest
 from ..datasets import UCI, load_uci
 from ..forest_kernel import ForestKernel, ForestKernelSVC
 from .common import paired_tests
@@ -393,7 +392,7 @@ def run_variant(
     if len(grid) == 1 or judge == "test":
         return float(final.max())
     judging = grow(name, repeat, judge, **growth)
-    return float(final[first_largest(accuracies(judging, "fit", "held"))])
+    return float(final[np.argmax(accuracies(judging, "fit", "held"))])
 
 # %% ../../nbs/31_uci.ipynb #2f06d021
 WIDE = (0.01, 0.1, *C_GRID)

@@ -14,7 +14,7 @@ from functools import cache, partial
 import numpy as np
 from sklearn.svm import SVC
 
-from ..core import PolynomialKernel, RBFKernel, first_largest
+from ..core import PolynomialKernel, RBFKernel
 from ..datasets import UCI
 from .forest_uci import DATASETS, load_task, parts
 from okbook.mkl import (
@@ -292,7 +292,7 @@ def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
     Derived in the lab :ref:`lab-forest-uci-mkl`.
     """
     held = accuracies(name, repeat, "fit", "held", choices, C_GRID, weigh)
-    best = np.unravel_index(first_largest(held.ravel()), held.shape)
+    best = np.unravel_index(held.argmax(), held.shape)
     return float(
         accuracies(
             name, repeat, "train", "test", [choices[best[0]]], [C_GRID[best[1]]], weigh

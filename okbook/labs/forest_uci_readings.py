@@ -26,6 +26,7 @@ from sklearn.svm import SVC
 from ..core import first_largest
 from ..datasets import UCI
 from ..forest_kernel import ForestKernel, target_alignment
+from .common import MEAN_TERMS
 from okbook.labs.forest_uci import (
     C_GRID,
     DATASETS,
@@ -177,7 +178,7 @@ def run_readings(name, repeat, cut, categories):
         (again,) = answers("same forest", "train", ["test"], scale)
         for judge in CHOICES["judge"]:
             held, kept = answers(judge, "fit", ["held", "test"], scale)
-            best = first_largest(held)
+            best = np.argmax(held)
             found[kernel, judge, "trained again"] = float(again[best])
             found[kernel, judge, "as judged"] = float(kept[best])
     return found
@@ -357,7 +358,7 @@ def _best_single(X, y, choices, seed):
     bank = kernel_bank(X)
     grams = [kernel.gram(X[:, columns]) for kernel, columns in bank]
     found = np.array([target_alignment(standardize_gram(K), y) for K in grams])
-    best, weights = first_largest(found), np.zeros(len(bank))
+    best, weights = first_largest(found, MEAN_TERMS), np.zeros(len(bank))
     weights[best] = 1.0 / gram_moments(grams[best])[1]
     return [partial(combined, bank, weights)]
 
@@ -474,7 +475,7 @@ def compute_mkl_reading(row, way, preparation, repeat):
     chosen = {"way": way, "preparation": preparation}
     run = partial(way_accuracies, DATASETS[row], repeat, **chosen)
     held = run("fit", "held")
-    best = list(held)[first_largest(np.array(list(held.values())))]
+    best = max(held, key=held.get)
     return run("train", "test", picked=best)[best]
 
 
@@ -575,7 +576,7 @@ def peer_accuracy(name, repeat, peer):
 
     tried = list(product(firsts, seconds))
     held = [accuracy(*values, "fit", "held") for values in tried]
-    return accuracy(*tried[first_largest(np.array(held))], "train", "test")
+    return accuracy(*tried[np.argmax(held)], "train", "test")
 
 
 @lru_cache(maxsize=24)

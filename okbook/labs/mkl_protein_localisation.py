@@ -35,6 +35,7 @@ from okbook.core import (
     squared_distances,
 )
 from ..datasets import load_proteins
+from .common import MEAN_TERMS
 from okbook.mkl import (
     AlignmentMKL,
     BestKernel,
@@ -465,7 +466,7 @@ def judge(task, at, units, searched, weights):
         1e-3"``, or only the largest that make up 99 % of the sum, ``"99 %"``.
     """
     tried = machine_scores(task, searched / units["fit"], at["fit"], at["held"], C_GRID)
-    C = C_GRID[int(first_largest(tried))]
+    C = C_GRID[int(first_largest(tried, MEAN_TERMS))]
     share = np.cumsum(np.sort(weights)[::-1]) / weights.sum()
     return {
         "score": 100.0
@@ -501,7 +502,7 @@ def search(problems, regularizer, solver, trial):
     """
     path = solve(problems["fit"], regularizer, solver, LAMS, trial)
     losses = np.array([problems["held"].loss(found.mu) for found in path])
-    best = int(first_smallest(losses))
+    best = int(first_smallest(losses, MEAN_TERMS))
     final = solve(problems["train"], regularizer, solver, LAMS[best : best + 1], trial)[
         0
     ]
@@ -578,7 +579,7 @@ def baselines(grams, y):
     """
     alone = alignment_weights(grams, y, "independent")
     best = np.zeros(len(grams))
-    best[first_largest(alone)] = 1.0
+    best[first_largest(alone, MEAN_TERMS)] = 1.0
     return {
         "uniform": np.ones(len(grams)),
         "alignment": alignment_weights(grams, y),
@@ -1291,7 +1292,8 @@ def compute_rival(row, dataset, quantity, repeat):
     if dataset != "path":
         return run_rival(dataset, row, repeat)[quantity]
     losses, worthless = noise_path(row, repeat)
-    return worthless[0 if quantity == "start" else first_smallest(np.abs(losses - 0.5))]
+    chance = first_smallest(np.abs(losses - 0.5), MEAN_TERMS, size=1.0)
+    return worthless[0 if quantity == "start" else chance]
 
 
 STEPS_TABLE = Table(

@@ -19,6 +19,7 @@ from sklearn.metrics import f1_score
 from sklearn.utils import Bunch
 
 from ..core import first_smallest
+from .common import MEAN_TERMS
 from okbook.labs.mkl_protein_localisation import (
     LAMS,
     METHODS,
@@ -300,7 +301,7 @@ def choose_lam(losses, choice, first):
     losses = np.asarray(first if choice == "first trial" else losses)
     if choice == "within 1 %":
         return int(np.flatnonzero(losses <= 1.01 * losses.min())[0])
-    return int(first_smallest(losses))
+    return int(first_smallest(losses, MEAN_TERMS))
 
 
 def curved_steps(row, steps):

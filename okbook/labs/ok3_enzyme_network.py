@@ -32,12 +32,12 @@ from sklearn.utils import Bunch, check_random_state
 from okbook.core import (
     diffusion_gram,
     first_largest,
-    merge_ties,
     pr_auc,
     roc_auc,
     vertical_roc,
 )
 from ..datasets import load_yeast_enzyme, read_part
+from .common import MEAN_TERMS
 from ..rkhs import KernelCCALinks, LinkPredictorCV, MetricLinks, OutputKernelRidge
 from ..tables import Table
 from ..trees import OutputKernelBagging, OutputKernelExtraTrees, OutputKernelTree
@@ -584,7 +584,9 @@ def score_by_projection(network, types, train, test, seed=0, model=KernelCCALink
             for d in DIMENSIONS:
                 rows = -euclidean_distances(points[held, :d], points[:, :d])
                 areas[lam, d].append(roc_auc(truth, hidden_pairs(rows, fit, held)))
-    lam, d = list(areas)[first_largest(np.mean(list(areas.values()), axis=1))]
+    lam, d = list(areas)[
+        first_largest(np.mean(list(areas.values()), axis=1), MEAN_TERMS)
+    ]
     points = _points(model, K, A, train, lam)[:, :d]
     return np.round(-euclidean_distances(points[test], points), 12)
 
@@ -1135,7 +1137,7 @@ def _ranked_pairs(row):
         ALL_SETTINGS[row].network(),
         np.triu_indices(len(ALL_SETTINGS[row].network().adjacency), 1),
     )
-    order = np.argsort(-merge_ties(_completed(row)[above]), kind="stable")
+    order = np.argsort(-_completed(row)[above], kind="stable")
     degree = network.adjacency.sum(axis=1)
     facts = {
         "links": network.adjacency > 0,

@@ -19,6 +19,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from okbook.core import (
+    KERNEL_TERMS,
     OutputKernelKNN,
     RBFKernel,
     StratifiedOrderFold,
@@ -27,6 +28,7 @@ from okbook.core import (
     first_smallest,
 )
 from ..datasets import load_digits_halves, load_usps
+from .common import MEAN_TERMS
 from ..rkhs import KernelDependencyEstimation, ridge_path
 from ..tables import Table
 from ..trees import OutputKernelBagging, OutputKernelExtraTrees, OutputKernelTree
@@ -224,7 +226,9 @@ def base_prediction(K):
     >>> base_prediction(RBFKernel(sigma=1.0).gram([[0.0], [1.0], [5.0], [1.5]]))
     1
     """
-    return int(first_smallest(np.diag(K) - 2.0 * K.mean(axis=0), scale=np.diag(K)))
+    size = np.diag(K) + 2.0 * np.abs(K).mean(axis=0)
+    scores = np.diag(K) - 2.0 * K.mean(axis=0)
+    return int(first_smallest(scores, len(K) + KERNEL_TERMS, size=size))
 
 
 def lower_bound(loss):
@@ -247,7 +251,7 @@ def lower_bound(loss):
     >>> lower_bound(np.array([[0.3, 0.1], [0.2, 0.4]]))
     array([1, 0])
     """
-    return first_smallest(loss, axis=1)
+    return first_smallest(loss, KERNEL_TERMS, size=4.0, axis=1)
 
 # %% ../../nbs/11_image_completion.ipynb #4143af8f
 NEIGHBOURS = (1, 5, 10, 15, 20)
@@ -287,7 +291,7 @@ def select_by_inner_folds(errors, target, train):
     inner = StratifiedOrderFold(n_splits=5).split(train, target[train])
     results = [errors(train[fit], train[held]) for fit, held in inner]
     means = {setting: np.mean([r[setting] for r in results]) for setting in results[0]}
-    return list(means)[first_smallest(list(means.values()))]
+    return list(means)[first_smallest(list(means.values()), MEAN_TERMS)]
 
 # %% ../../nbs/11_image_completion.ipynb #2c3ed76a
 def output_options(task):

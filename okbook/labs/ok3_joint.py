@@ -9,7 +9,7 @@ __all__ = ['WIDTHS', 'PENALTIES', 'GAP', 'METHODS', 'TABLE', 'TABLES', 'seam_fea
 # %% ../../nbs/11_image_completion_2_joint.ipynb #6b010004
 import numpy as np
 
-from ..core import RBFKernel, first_largest
+from ..core import KERNEL_TERMS, RBFKernel, first_largest
 from okbook.labs.ok3_image_completion import (
     completion_error,
     output_options,
@@ -93,7 +93,9 @@ def complete_structured(task, fit, held, sigma, C, seam=False):
     F = kernel.gram(task.top[held], task.top[fit]) @ found.dual_coef @ K
     if seam:
         F = F + seam_features(task, held, fit) @ found.feature_coef
-    return fit[first_largest(F - 0.5 * np.diag(K))]
+    size = np.abs(F) + 0.5 * np.diag(K)
+    scores = F - 0.5 * np.diag(K)
+    return fit[first_largest(scores, len(fit) + KERNEL_TERMS, size=size)]
 
 
 def complete_by_direction(task, fit, held, sigma, C):

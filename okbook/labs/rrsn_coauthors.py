@@ -21,7 +21,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 
-from ..core import diffusion_gram, labelled_draws, merge_ties
+from ..core import diffusion_gram, labelled_draws
 from ..datasets import load_nips_coauthors
 from ..drawing import strongest_links
 from okbook.labs.rrsn_networks import (
@@ -605,7 +605,7 @@ def compute_future(row, column, many=None):
     pairs, links = np.triu(network.adjacency == 0, 1), network.later
     if column in AREAS:
         return 100 * AREAS[column](links[pairs], scores[pairs])
-    best = np.argsort(-merge_ties(scores[pairs]), kind="stable")[:many]
+    best = np.argsort(-scores[pairs], kind="stable")[:many]
     return float(links[pairs][best].sum())
 
 

@@ -30,6 +30,7 @@ from okbook.core import (
     pr_auc,
     roc_auc,
 )
+from .common import MEAN_TERMS
 from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, node_pairs
 from ..tables import Table
 
@@ -155,7 +156,8 @@ def diffusion_inputs(A, criterion=kernel_entropy, variance=0.95, stretch=1.0):
         half = U * np.exp(-0.5 * beta * theta)
         return half @ half.T
 
-    beta = stretch * TIMES[first_largest([criterion(gram(beta)) for beta in TIMES])]
+    values = [criterion(gram(beta)) for beta in TIMES]
+    beta = stretch * TIMES[first_largest(values, MEAN_TERMS)]
     pca = KernelPCA(kernel="precomputed").fit(K := gram(beta))
     share = np.cumsum(pca.eigenvalues_) / pca.eigenvalues_.sum()
     return pca.transform(K)[:, : np.searchsorted(share, variance) + 1], float(beta)
@@ -223,7 +225,7 @@ def informative_sigma(X, criterion=kernel_entropy):
     D = euclidean_distances(X, squared=True)
     unit = np.sqrt(np.median(D[np.triu_indices(len(D), 1)]))
     values = [criterion(np.exp(-D / (2 * (factor * unit) ** 2))) for factor in FACTORS]
-    return float(unit * FACTORS[first_largest(values)])
+    return float(unit * FACTORS[first_largest(values, MEAN_TERMS)])
 
 # %% ../../nbs/21_synthetic_networks.ipynb #a8054bee
 @lru_cache(maxsize=40)
@@ -639,7 +641,7 @@ def _shared_grids(setting, density, rate):
     means = np.nanmean(
         [result[f"mean_test_{setting.select}"] for result in results], axis=0
     )
-    best = first_largest(np.where(np.isnan(means), -np.inf, means))
+    best = first_largest(np.where(np.isnan(means), -np.inf, means), MEAN_TERMS)
     return {
         f"{name}_grid": (results[0][f"param_{name}"][best],)
         for name in ("lam", "lam2", "beta", "beta2")

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from ..core import RBFKernel, first_largest
+from .common import MEAN_TERMS
 from .rrsn_coauthors import draw_labelled
 from .rrsn_networks import AREAS, N_DRAWS, informative_sigma
 from okbook.labs.rrsn_protein_interactions import (
@@ -258,7 +259,7 @@ def reading_areas(
         np.mean([_inner_areas(task, *own, k, part)[way] for part in range(n_inner)], 0)
         for k in places
     ]
-    best = first_largest(np.array(found)[:, int(criterion == "PR")])
+    best = first_largest(np.array(found)[:, int(criterion == "PR")], MEAN_TERMS)
     return _outer_areas(task, *own, places[best])[way]
 
 # %% ../../nbs/23_protein_interactions_2_readings.ipynb #6cff2b10

@@ -25,9 +25,10 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 from sklearn.model_selection import KFold, ParameterGrid
 from sklearn.utils import Bunch
 
-from ..core import RBFKernel, first_largest, merge_ties, pr_auc, roc_auc
+from ..core import RBFKernel, first_largest, pr_auc, roc_auc
 from ..datasets import load_yeast_ppi, read_part
 from ..drawing import strongest_links
+from .common import MEAN_TERMS
 from .rrsn_coauthors import draw_labelled, node_bootstrap, setting_grids
 from okbook.labs.rrsn_networks import (
     AREAS,
@@ -490,7 +491,7 @@ def fit_method(task, name, inputs, fold, setting=None):
             [area(params, *parts) for parts in INNER.split(train)]
             for params in settings
         ]
-        setting = int(first_largest(np.mean(areas, axis=1)))
+        setting = int(first_largest(np.mean(areas, axis=1), MEAN_TERMS))
     model = fitted(settings[setting or 0 if method.grid else 0], np.arange(len(train)))
     return model, int(getattr(model, "best_index_", setting or 0))
 
@@ -555,7 +556,7 @@ def hit_rate(truth, scores, held, n_top=N_TOP):
     0.5
     """
     new = truth == 0
-    best = np.argsort(-merge_ties(scores[new]), kind="stable")[:n_top]
+    best = np.argsort(-scores[new], kind="stable")[:n_top]
     return float(held[new][best].mean())
 
 # %% ../../nbs/23_protein_interactions.ipynb #be372cab
@@ -1237,9 +1238,7 @@ def best_new_links(task, name):
         truth, scores, _ = pair_values(
             task, fit_method(task, name, "all", fold)[0], fold, "one"
         )
-        order = np.argsort(
-            np.where(truth > 0, np.inf, -merge_ties(scores)), kind="stable"
-        )
+        order = np.argsort(np.where(truth > 0, np.inf, -scores), kind="stable")
         place = np.empty(len(order))
         place[order] = np.arange(1, len(order) + 1)
         at = tuple(fold_pairs(train, test, "one").T)

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ..core import NEARLY, first_largest, graph_laplacian
+from ..core import first_largest, graph_laplacian, sum_rounding
 from ..datasets import load_nips_coauthors
-from .common import markdown_table
+from .common import MEAN_TERMS, markdown_table
 from okbook.labs.rrsn_coauthors import (
     COLUMNS,
     GRIDS,
@@ -213,8 +213,9 @@ def best_setting(settings, areas, criterion):
     if not np.isfinite(areas).all():
         return settings[0]
     first, other = areas.T if criterion == "ROC" else areas.T[::-1]
-    equal = np.flatnonzero(first >= first.max() * (1.0 - NEARLY))
-    return settings[equal[first_largest(other[equal])]]
+    tie = first >= first.max() - 2.0 * sum_rounding(MEAN_TERMS, 1.0)
+    ties = np.flatnonzero(tie)
+    return settings[ties[first_largest(other[ties], MEAN_TERMS)]]
 
 # %% ../../nbs/22_coauthors_1_readings.ipynb #fdf2dffe
 CHOICES = {

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..core import first_largest
+from .common import MEAN_TERMS
 from .rrsn_networks import N_DRAWS
 from okbook.labs.rrsn_protein_interactions import (
     COLUMNS3,
@@ -52,7 +53,8 @@ def shared_grids(task, setting, rate):
     areas = [found["mean_test_roc_auc"] for found in searches]
     best = int(
         first_largest(
-            np.mean([area for area in areas if np.isfinite(area).any()], axis=0)
+            np.mean([area for area in areas if np.isfinite(area).any()], axis=0),
+            MEAN_TERMS,
         )
     )
     return tuple(

@@ -40,7 +40,7 @@ from okbook.ensembles import (
     max_margin_weights,
     vote_margins,
 )
-from .common import holm
+from .common import MEAN_TERMS, holm
 from okbook.labs.votes_noise_protocol import (
     COLUMNS,
     COUNTED,
@@ -346,7 +346,7 @@ def vote_terms(shares, codes):
     """
     good = shares[np.arange(len(codes)), codes]
     half = (1 - (shares**2).sum(axis=1)) / 2
-    wrong = first_largest(shares) != codes
+    wrong = first_largest(shares, MEAN_TERMS) != codes
     return {
         "trees": float((1 - good).mean()),
         "disagreement": float(half.mean()),

@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -43,9 +44,9 @@ from okbook.core import (
     check_labels,
     first_largest,
     is_finite,
-    squared_distances,
     validate_arrays,
     validate_data,
+    vector_distances,
 )
 from .duality import lam_max, solve_cvxpy
 from okbook.mkl.pairs import (
@@ -98,7 +99,7 @@ def _default_kernels(X):
     """A linear kernel and Gaussian kernels of five widths around the median
     distance."""
     some = X[:: max(1, len(X) // _MEDIAN_POINTS)]
-    squares = squared_distances(some @ some.T)
+    squares = vector_distances(some, some)
     away = squares[squares > 0]
     middle = np.sqrt(np.median(away)) if len(away) else 1.0
     return [LinearKernel()] + [RBFKernel(sigma=middle * 2.0**k) for k in _WIDTHS]
@@ -131,6 +132,12 @@ def _kernel_names(given):
             )
         names.append(name)
     return names
+
+
+def _has_nan(X):
+    """Whether numbers are not all finite."""
+    X = np.asarray(X) if hasattr(X, "__array__") else np.empty(0)
+    return X.dtype.kind == "f" and not np.isfinite(X).all()
 
 
 def _columns(X, columns):
@@ -259,6 +266,29 @@ class StandardizedKernelsMixin:
         check_classes(y)
         return y
 
+    def _stack(self, X, square):
+        """Gram matrices with the examples on the first axis and the kernels on the
+        second; the kernels may come first, in a list or in an array, where the shape
+        leaves no doubt."""
+        if not isinstance(self.kernels, str) or isinstance(X, np.ma.MaskedArray):
+            return X
+        listed = isinstance(X, (list, tuple))
+        try:
+            X = np.asarray(X)
+        except ValueError:
+            return X
+        if X.ndim != 3 or X.dtype == object:
+            return X
+        if square:
+            n = X.shape[2]
+            first = X.shape[1] == n and (listed or X.shape[0] != n)
+            self._kernels_first = first
+        else:
+            right = (self.n_kernels_, self.n_train_)
+            first = (X.shape[0], X.shape[2]) == right
+            first &= self._kernels_first or X.shape[1:] != right
+        return np.moveaxis(X, 0, 1) if first else X
+
     def _check_stack(self, X, square):
         """A stack of Gram matrices: an example a row, with p x n_train numbers each."""
         if isinstance(X, np.ma.MaskedArray):
@@ -273,8 +303,8 @@ class StandardizedKernelsMixin:
             or (square and X.shape[0] != X.shape[2])
         ):
             raise ValueError(
-                'kernels="precomputed" needs a stack of Gram matrices of one size '
-                "(n, p, n_train), "
+                'kernels="precomputed" needs a list of p Gram matrices of one size '
+                "(n, n_train), or a stack (n, p, n_train), "
                 f"X[i, m, j] being kernel m of examples i and j: got "
                 f"{X.shape if X.size else 'different sizes'}."
             )
@@ -291,11 +321,13 @@ class StandardizedKernelsMixin:
             return self._check_stack(X, square=reset)
         if self.kernels is None:
             return validate_data(self, X, dtype=np.float64, reset=reset)
-        if hasattr(X, "__array__") and not hasattr(X, "iloc"):
+        if sp.issparse(X) or (hasattr(X, "__array__") and not hasattr(X, "iloc")):
             X = check_array(
                 X, dtype=None, ensure_2d=False, allow_nd=True, ensure_all_finite=False
             )
-        validate_data(self, X, skip_check_array=True, reset=reset)
+        kernels = [kernel for kernel, _ in self._prepare_kernels(X)]
+        if hasattr(X, "shape") or not all(kernel.on_objects for kernel in kernels):
+            validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
     def _prepare_kernels(self, X):
@@ -322,7 +354,8 @@ class StandardizedKernelsMixin:
     def _training_grams(self, X, y=None):
         """Centred and scaled Gram matrices of the training examples, one at a time;
         remembers what queries need."""
-        return self._checked_grams(self._check_inputs(X, reset=True), y)
+        X = self._check_inputs(self._stack(X, square=True), reset=True)
+        return self._checked_grams(X, y)
 
     def _checked_grams(self, X, y=None):
         """The same for inputs that ``_check_inputs`` has seen."""
@@ -340,23 +373,60 @@ class StandardizedKernelsMixin:
 
     def _fitted_grams(self, kernels, X, y):
         """Fit the kernels, one at a time."""
-        for kernel, columns in kernels:
+        for m, (kernel, columns) in enumerate(kernels):
             seen = _seen_by(kernel, X, columns)
-            fitted = (
-                kernel.fit(seen, y)
-                if "y" in signature(kernel.fit).parameters
-                else kernel.fit(seen)
+            labels = {"y": y} if "y" in signature(kernel.fit).parameters else {}
+            try:
+                fitted = kernel.fit(seen, **labels)
+                self.kernels_.append((fitted, columns))
+                K = fitted.gram(self._moved(m, seen))
+            except ValueError as error:
+                if _has_nan(seen):
+                    raise ValueError(
+                        f"X contains NaN or infinity, which kernels[{m}], "
+                        f"{self._names[m]}, does not take."
+                    ) from error
+                raise
+            yield K
+
+    def _moved(self, m, seen):
+        """What kernel m sees, with the mean of the training inputs at the origin if it
+        is linear: the centred Gram matrix is the same, and keeps the digits that a
+        common offset would cost."""
+        kernel, columns = self.kernels_[m]
+        if not (self.center and isinstance(kernel, LinearKernel)):
+            return seen
+        known, seen = (
+            check_array(
+                part,
+                dtype=np.float64,
+                ensure_2d=False,
+                ensure_all_finite=False,
+                input_name="X",
             )
-            self.kernels_.append((fitted, columns))
-            yield fitted.gram(seen)
+            for part in (_seen_by(kernel, self.X_fit_, columns), seen)
+        )
+        return seen - known.mean(axis=0)
 
     def _standardized(self, grams):
-        """Check, centre and scale."""
+        """Check, centre and scale; a kernel that is constant is refused by its name,
+        but in a fold it becomes zero."""
         for m, K in enumerate(grams):
             proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
             K = check_gram(K, name=f"kernels[{m}]", psd=not proved)
-            self.moments_.append(gram_moments(K, self.center, self.scale))
+            try:
+                self.moments_.append(gram_moments(K, self.center, self.scale))
+            except ValueError as error:
+                if not self._in_fold:
+                    raise ValueError(
+                        f"kernels[{m}], {self._names[m]}, gives all training examples "
+                        "the same point, and cannot be centred and scaled: leave it "
+                        "out."
+                    ) from error
+                self.moments_.append((K.mean(axis=0, dtype=np.float64), np.inf))
             yield standardize_gram(K, self.moments_[m])
+
+    _in_fold = False  # of a cross-validation inside a fit
 
     @property
     def named_weights_(self) -> dict[str, float]:
@@ -369,14 +439,14 @@ class StandardizedKernelsMixin:
         """Gram matrices between new examples and the training examples, centred and
         scaled as those were."""
         check_is_fitted(self, "moments_")
-        X = self._check_inputs(X, reset=False)
+        X = self._check_inputs(self._stack(X, square=False), reset=False)
         for m, moments in enumerate(self.moments_):
             if self.X_fit_ is None:
                 K = X[:, m]
             else:
                 kernel, columns = self.kernels_[m]
                 both = (_seen_by(kernel, part, columns) for part in (X, self.X_fit_))
-                K = kernel.gram(*both)
+                K = kernel.gram(*(self._moved(m, part) for part in both))
             yield standardize_gram(K, moments)
 
     def __sklearn_tags__(self):
@@ -558,7 +628,8 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d) or (n, p, n), or sequence
             Training inputs as the kernels take them; with "precomputed" a stack of Gram
-            matrices, ``X[i, m, j]`` being kernel m of examples i and j.
+            matrices, ``X[i, m, j]`` being kernel m of examples i and j, or a list of
+            them, or an array of shape (p, n, n).
         y : array-like of shape (n,)
             Their classes.
 
@@ -643,9 +714,10 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 
     def _pair_problem(self, X, y, rng):
         """The pairs of the training examples, and the regulariser."""
+        X = self._stack(X, square=True)
         y = self._check_classes(X, y)
         problem = PairProblem(
-            self._training_grams(X),
+            self._checked_grams(self._check_inputs(X, reset=True)),
             y,
             pair_weight=self.pair_weight,
             n_pairs=self.n_pairs,
@@ -755,7 +827,8 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         ----------
         X : array-like of shape (n, d) or (n, p, n), or sequence
             Training inputs as the kernels take them; with ``kernels="precomputed"`` a
-            stack of Gram matrices, ``X[i, m, j]`` being kernel m of examples i and j.
+            stack of Gram matrices, ``X[i, m, j]`` being kernel m of examples i and j,
+            or a list of them, or an array of shape (p, n, n).
         y : array-like of shape (n,)
             Their classes.
 
@@ -771,6 +844,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             matrix, or has another size; if a parameter has a wrong value.
         """
         self._validate_params()
+        X = self._stack(X, square=True)
         y = self._check_classes(X, y)
         self.classes_ = np.unique(y)
         check_class_weight(self.class_weight, self.classes_)
@@ -878,16 +952,29 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         if isinstance(cv, Integral):  # fewer folds where a class has few members
             cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
         folds = check_folds(cv, y, classifier=True)
+        self._check_parts(y, [y[train] for train, _ in folds])
         scores = np.mean(
             [self._fold_scores(X, y, *parts, settings, grid) for parts in folds], axis=0
         )
-        best = np.unravel_index(first_largest(scores.ravel()), scores.shape)
+        best = first_largest(scores.ravel(), len(folds) + 2)
+        best = np.unravel_index(best, scores.shape)
         return settings[best[0]], grid[best[1]], scores
+
+    def _check_parts(self, y, parts):
+        """Refuse folds on whose training parts no weights can be learnt: none."""
+
+    def _fold_weights(self, grams, y, settings):
+        """The weights in a fold; a kernel that is constant there has none."""
+        used = [m for m, K in enumerate(grams) if K.any()]
+        weights = np.zeros((len(settings), len(grams)))
+        weights[:, used] = self._learn_weights([grams[m] for m in used], y, settings)
+        return weights
 
     def _fold_scores(self, X, y, train, held, settings, grid):
         """Scores on the held part, one row a setting, one column a value of C: all is
         learnt again, on the training part."""
         fold = clone(self)
+        fold._in_fold = True
         scorer = check_scoring(SVC(kernel="precomputed"), self.scoring)
         parts = (self._part(X, rows, train) for rows in (train, held))
         both = (
@@ -896,7 +983,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         )
         grams, queries = map(_single, both)
         scores = np.empty((len(settings), len(grid)))
-        weights = fold._learn_weights(grams, y[train], settings)
+        weights = fold._fold_weights(grams, y[train], settings)
         for row, shares in zip(scores, map(sum_to_one, weights)):
             K, K_held = (combine_grams(part, shares) for part in (grams, queries))
             machines = [self._machine(K, y[train], C) for C in grid]
@@ -927,8 +1014,9 @@ class UniformMKL(_KernelMachine):
         Kernels, (kernel, columns) or (name, kernel, columns), as in
         :class:`KernelCombiner`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Penalty of a unit of slack; of several, the one of best cross-validated score is
-        taken.
+        Penalty of a unit of slack, positive and finite (a large one is a hard margin
+        where the examples can be separated); of several, the one of best
+        cross-validated score is taken.
     cv : int, splitter or iterable, default=3
         Folds of the choice, as in scikit-learn; not more than the smallest class has
         members.
@@ -996,8 +1084,9 @@ class BestKernel(_KernelMachine):
         Kernels, (kernel, columns) or (name, kernel, columns), as in
         :class:`KernelCombiner`.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Penalty of a unit of slack; of several, the one of best cross-validated score is
-        taken.
+        Penalty of a unit of slack, positive and finite (a large one is a hard margin
+        where the examples can be separated); of several, the one of best
+        cross-validated score is taken.
     cv : int, splitter or iterable, default=3
         Folds of the choice, as in scikit-learn; not more than the smallest class has
         members.
@@ -1060,6 +1149,8 @@ class BestKernel(_KernelMachine):
     def _learn_weights(self, grams, y, settings):
         """One of them."""
         return np.eye(len(grams))[settings]
+
+    _fold_weights = _learn_weights
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #ceeacce5
 # Numbers of the Gram matrices that are turned to double precision together: 32
@@ -1158,8 +1249,9 @@ class AlignmentMKL(_KernelMachine):
     method : {"joint", "independent"}, default="joint"
         How alignments become weights.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Penalty of a unit of slack; of several, the one of best cross-validated score is
-        taken.
+        Penalty of a unit of slack, positive and finite (a large one is a hard margin
+        where the examples can be separated); of several, the one of best
+        cross-validated score is taken.
     cv : int, splitter or iterable, default=3
         Folds of the choice, as in scikit-learn; not more than the smallest class has
         members.
@@ -1270,8 +1362,9 @@ class TwoStageMKL(_KernelMachine):
         Its factor; of several, that of best cross-validated score is taken, the largest
         if there are ties.
     C : float or sequence of float, default=(0.1, 1, 10, 100)
-        Penalty of a unit of slack in the second stage; of several, the one of best
-        cross-validated score is taken.
+        Penalty of a unit of slack in the second stage, positive and finite (a large one
+        is a hard margin where the examples can be separated); of several, the one of
+        best cross-validated score is taken.
     rho : float, default=0.5
         The share of :math:`R_1` in "sparse-corr".
     cv : int, splitter or iterable, default=3
@@ -1434,6 +1527,19 @@ class TwoStageMKL(_KernelMachine):
         )
         Q = problem.correlations_
         return problem, make_regularizer(self.regularizer, Q, self.rho)
+
+    def _check_parts(self, y, parts):
+        """A part needs two classes with a pair each."""
+        for part in parts:
+            classes, counts = np.unique(part, return_counts=True)
+            if (counts > 1).sum() < 2:
+                few = classes[counts.argmin()]
+                raise ValueError(
+                    f"Class {few} has {(y == few).sum()} members, too few for "
+                    f"{len(parts)} folds: the training part of a fold has one of them, "
+                    "which makes no pair. Give one value of lam and one of C, which "
+                    "needs no folds, or a class more members."
+                )
 
     def _why_zero(self, grams, y):
         """lam is too large."""

@@ -22,14 +22,15 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._types import Array, ArrayLike, Seed
-from ..core import check_array, check_gram, validate_arrays
+from okbook.core import (
+    KERNEL_TERMS,
+    check_array,
+    check_gram,
+    sum_rounding,
+    validate_arrays,
+)
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
-# What centring leaves of the diagonal where all points are one: rounding, a few units
-# in the sixteenth digit for each of some thousand terms.
-_SAME_POINT = 1e-10
-
-
 @validate_arrays(K="n n")
 def gram_moments(
     K: Array, center: bool = True, scale: bool = True
@@ -75,7 +76,8 @@ def gram_moments(
     """
     means = K.mean(axis=0, dtype=np.float64) if center else np.zeros(len(K))
     size = K.trace(dtype=np.float64) / len(K) - means.mean()
-    if scale and not size > _SAME_POINT * np.abs(K.diagonal()).max():
+    rounding = sum_rounding(len(K) + KERNEL_TERMS, np.abs(K.diagonal()).max())
+    if scale and not size > rounding:
         raise ValueError(
             "A kernel that gives all training examples the same point cannot be "
             "centred and scaled."

@@ -30,12 +30,13 @@ from okbook.core import (
     check_folds,
     check_gram,
     check_grid,
-    check_score_weight,
+    check_sample_weight,
     first_smallest,
     is_dirac,
     normalize_gram,
     validate_arrays,
     validate_data,
+    warn_at_end,
 )
 from .leave_one_out import default_lam_grid, gram_eigh
 
@@ -276,7 +277,7 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
             1 is perfect, 0 no better than the means.
         """
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        score = super().score(X, y, check_score_weight(sample_weight, len(y)))
+        score = super().score(X, y, check_sample_weight(sample_weight, len(y)))
         return check_finite(score, "The score", y=y)
 
     def _choose_ridge(self, K, A, Y):
@@ -381,7 +382,8 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         grid = default_lam_grid(K) if self.lam_grid is None else self.lam_grid
         grid = check_grid(grid, "lam_grid")
         self.loo_losses_ = decomposable_loo(K, A, Y, grid)
-        self.lam_ = float(grid[first_smallest(self.loo_losses_)])
+        self.lam_ = float(grid[first_smallest(self.loo_losses_, 2 * len(K))])
+        warn_at_end(grid, self.lam_, "lam_grid")
         return self.lam_
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #283d25bb
@@ -790,11 +792,11 @@ class CovarianceRidgeCV(CovarianceRidge):
         kind = self.outputs_ if is_dirac(self) else np.zeros(len(K))
         splits = check_folds(self.cv, kind, classifier=is_dirac(self))
         self.cv_losses_ = covariance_cv_losses(K, self.gram_, lams, shrinkages, splits)
-        i, j = np.unravel_index(
-            first_smallest(self.cv_losses_.ravel()), self.cv_losses_.shape
-        )
+        best = first_smallest(self.cv_losses_.ravel(), 2 * len(K))
+        i, j = np.unravel_index(best, self.cv_losses_.shape)
         self.best_loss_ = float(self.cv_losses_[i, j])
         self.best_params_ = {"lam": float(lams[i]), "shrinkage": float(shrinkages[j])}
+        warn_at_end(lams, lams[i], "lam_grid")
         return tuple(self.best_params_.values())
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #27894f37

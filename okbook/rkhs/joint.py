@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
+    KERNEL_TERMS,
     InputKernelMixin,
     OutputKernelMixin,
     check_finite,
@@ -71,8 +72,11 @@ def loss_augmented_decode(F: Array, K: Array, truth: Array) -> tuple[Array, Arra
     (array([2, 1]), array([1.3, 0. ]))
     """
     own = np.take_along_axis(F, truth[:, None], axis=1)
-    violations = K.diagonal()[truth][:, None] - K[truth] + (F - own)
-    return first_largest(violations), violations.max(axis=1)
+    diagonal = K.diagonal()[truth][:, None]
+    violations = diagonal - K[truth] + (F - own)
+    size = diagonal + np.abs(K[truth]) + np.abs(F) + np.abs(own)
+    best = first_largest(violations, len(K) + KERNEL_TERMS, size=size)
+    return best, violations.max(axis=1)
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a010011
 @njit(cache=True, nogil=True)

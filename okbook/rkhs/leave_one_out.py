@@ -17,15 +17,18 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
-    NEARLY,
     InputKernelMixin,
+    LinearKernel,
     OutputKernelMixin,
-    center_gram,
     check_grid,
+    check_sample_weight,
     first_largest,
+    first_smallest,
     pivoted_cholesky,
     validate_arrays,
+    warn_at_end,
 )
+from ._weighted import _Weighting
 from .ridge import OutputKernelRidge, check_penalty
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #3152ad42
@@ -185,7 +188,14 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #0f8fdb0d
 @validate_arrays(K="n n", K_out="n n")
-def leave_one_out_losses(K: Array, K_out: Array, lam_grid: ArrayLike) -> Array:
+def leave_one_out_losses(
+    K: Array,
+    K_out: Array,
+    lam_grid: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    center: bool = False,
+) -> Array:
     r"""Loss of each example under the model that is fitted without it, for many ridges.
 
     .. math:: \frac{[(I-H)\,K\,(I-H)]_{ii}}{(1 - H_{ii})^2}, \qquad
@@ -199,6 +209,10 @@ def leave_one_out_losses(K: Array, K_out: Array, lam_grid: ArrayLike) -> Array:
         Gram matrix of the training outputs, of any rank.
     lam_grid : array-like of shape (m,)
         Ridges, positive.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the examples in the fit, positive.
+    center : bool, default=False
+        Whether the fit has an intercept.
 
     Returns
     -------
@@ -208,15 +222,17 @@ def leave_one_out_losses(K: Array, K_out: Array, lam_grid: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        If the ridges are not positive numbers in a vector, or the matrices not of one
-        shape.
+        If the ridges are not positive numbers in a vector, the matrices not of one
+        shape, or a weight is not positive: an example of weight zero is not in the
+        sample.
 
     Notes
     -----
-    Theorem thm-rkhs-loo, ``eq-rkhs-loo``. One eigendecomposition; unless the outputs
-    have rank 20 or less, two products of matrices for all ridges and one to three for
-    every three decades of them; :math:`O(n^2)` operations a ridge. Errors are about
-    1e-10 of the part of ``K_out`` that 20 pivots of a Cholesky factor leave, and
+    Theorem thm-rkhs-loo, ``eq-rkhs-loo``; with weights or an intercept proposition
+    prop-rkhs-weighted-loo, ``eq-rkhs-weighted-loo``. One eigendecomposition; unless the
+    outputs have rank 20 or less, two products of matrices for all ridges and one to
+    three for every three decades of them; :math:`O(n^2)` operations a ridge. Errors are
+    about 1e-10 of the part of ``K_out`` that 20 pivots of a Cholesky factor leave, and
     relatively :math:`n u \kappa`, with :math:`u = 2^{-53}` and the condition number
     :math:`\kappa = 1 + \|K_x\| / \lambda_1`. Derived in the chapter :ref:`ch-rkhs-loo`.
 
@@ -235,6 +251,19 @@ def leave_one_out_losses(K: Array, K_out: Array, lam_grid: ArrayLike) -> Array:
             f"K and K_out must be square, of one shape: got {np.shape(K)} and "
             f"{np.shape(K_out)}."
         )
+    sample_weight = check_sample_weight(sample_weight, len(K))
+    if center and len(K) < 2:
+        raise ValueError(
+            "An intercept needs two examples of positive weight, or more: of one "
+            "nothing is left."
+        )
+    if sample_weight is not None and not sample_weight.all():
+        raise ValueError(
+            "sample_weight must be positive: an example of weight zero is not in the "
+            "sample, and cannot be left out."
+        )
+    inputs = _Weighting(K, sample_weight, center)
+    K, K_out = inputs.gram(K), _Weighting(K_out, sample_weight, center).gram(K_out)
     spectrum, Q = gram_eigh(K)
     d = lams[:, None] / (spectrum + lams[:, None])
     Phi, _, rest = pivoted_cholesky(K_out, tol=1e-14, max_rank=20)
@@ -244,7 +273,9 @@ def leave_one_out_losses(K: Array, K_out: Array, lam_grid: ArrayLike) -> Array:
         residuals += _residual_squares(
             spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams
         )
-    return residuals / (d @ (Q**2).T) ** 2  # d @ (Q**2).T is 1 - H_ii
+    kept = d @ (Q**2).T - (inputs.share if center else 0.0)  # 1 - H_ii
+    weight = 1.0 if sample_weight is None else sample_weight
+    return residuals / (kept**2 * weight)
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #a76a67f8
 class OutputKernelRidgeCV(OutputKernelRidge):
@@ -264,6 +295,8 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     lam_grid : array-like of shape (m,), optional
         Ridges to choose from. By default 50 values from :math:`10^{-6}` to :math:`10^3`
         times the mean of :math:`k_x(x_i, x_i)`.
+    center : bool, default=False
+        Whether there is an intercept, as in :class:`OutputKernelRidge`.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs; ``"precomputed"`` if ``y`` is their Gram matrix.
     output_kernel_params : dict, optional
@@ -278,7 +311,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     lam_grid_ : ndarray of shape (m,)
         The ridges that were tried.
     loo_losses_ : ndarray of shape (m,)
-        The mean leave-one-out loss of each.
+        The mean leave-one-out loss of each, weighted by ``sample_weight``.
     best_loss_ : float
         The least of them. It is comparable between input kernels, not between output
         kernels.
@@ -311,6 +344,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         **InputKernelMixin._parameter_constraints,
         **OutputKernelMixin._parameter_constraints,
         "lam_grid": ["array-like", None],
+        "center": ["boolean"],
     }
 
     def __init__(
@@ -319,6 +353,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         input_kernel: KernelLike = "rbf",
         input_kernel_params: dict[str, Any] | None = None,
         lam_grid: ArrayLike | None = None,
+        center: bool = False,
         output_kernel: KernelLike = "linear",
         output_kernel_params: dict[str, Any] | None = None,
         candidates: Literal["support", "train"] | Outputs = "train",
@@ -326,22 +361,33 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam_grid = lam_grid
+        self.center = center
         self.output_kernel = output_kernel
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def _choose_ridge(self, K):
+    def _choose_ridge(self, K, sample_weight):
         """The ridge of the least leave-one-out loss; the largest of those that are
-        equal up to rounding."""
-        grid = default_lam_grid(K) if self.lam_grid is None else self.lam_grid
+        a tie."""
+        grid = self.lam_grid
+        if grid is None:
+            grid = default_lam_grid(self._weighting.gram(K))
         self.lam_grid_ = check_grid(grid, "lam_grid")
-        self.loo_losses_ = leave_one_out_losses(
-            K, self._training_gram.value(), self.lam_grid_
-        ).mean(axis=1)
-        best = np.flatnonzero(
-            self.loo_losses_ <= self.loo_losses_.min() * (1.0 + NEARLY)
+        K_out, kernel = self._training_gram.value(), self._training_gram.kernel
+        if self.center and isinstance(kernel, LinearKernel):  # an offset is no matter
+            K_out = kernel.gram(self.outputs_ - self.outputs_.mean(axis=0))
+        if sample_weight is not None:
+            seen = np.flatnonzero(sample_weight)
+            K, K_out = (A[np.ix_(seen, seen)] for A in (K, K_out))
+            sample_weight = sample_weight[seen]
+        losses = leave_one_out_losses(
+            K, K_out, self.lam_grid_, sample_weight=sample_weight, center=self.center
         )
-        self.lam_ = float(self.lam_grid_[best].max())
+        self.loo_losses_ = np.average(losses, axis=1, weights=sample_weight)
+        order = np.argsort(-self.lam_grid_)
+        best = order[first_smallest(self.loo_losses_[order], 2 * len(K))]
+        self.lam_ = float(self.lam_grid_[best])
+        warn_at_end(self.lam_grid_, self.lam_, "lam_grid")
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam_
 
@@ -356,7 +402,12 @@ class OutputKernelRidgeCV(OutputKernelRidge):
 )
 @validate_arrays(K="n n")
 def output_directions(
-    K: Array, n_components: int | None = None, center: bool = False, tol: float = 1e-12
+    K: Array,
+    n_components: int | None = None,
+    center: bool = False,
+    tol: float = 1e-12,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
     """Find the principal directions of the outputs by kernel principal component
     analysis.
@@ -372,6 +423,9 @@ def output_directions(
     tol : float, default=1e-12
         Directions whose eigenvalue is below ``tol`` times the largest, or within the
         rounding of ``K``, are dropped.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the outputs; the rows of the eigenvectors have their roots as
+        factors.
 
     Returns
     -------
@@ -393,13 +447,15 @@ def output_directions(
     >>> output_directions(np.diag([1.0, 4.0, 0.0]))[1]
     array([4., 1.])
     """
-    eigenvalues, U = sla.eigh(center_gram(K) if center else K)
+    weight = check_sample_weight(sample_weight, len(K))
+    eigenvalues, U = sla.eigh(_Weighting(K, weight, center).gram(K))
     eigenvalues, U = eigenvalues[::-1], U[:, ::-1]
-    rounding = np.finfo(float).eps * np.trace(K)  # of what was given
+    size = np.average(K.diagonal(), weights=weight) * len(K)  # of what was given
+    rounding = np.finfo(float).eps * size
     rank = int(np.sum(eigenvalues > max(tol * eigenvalues[0], rounding)))
     keep = rank if n_components is None else min(rank, n_components)
     U, eigenvalues = U[:, :keep], eigenvalues[:keep]
-    largest = first_largest(np.abs(U), axis=0)
+    largest = first_largest(np.abs(U), len(U), size=1.0, axis=0)
     return U * np.sign(U[largest, np.arange(keep)]), eigenvalues
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #336e295f
@@ -473,8 +529,8 @@ class KernelDependencyEstimation(OutputKernelRidge):
         ``eq-rkhs-weston``). By default there is no principal component analysis
         (Cortes' form, :class:`OutputKernelRidge`).
     center : bool, default=False
-        Whether the mean output is subtracted before and added after, as an intercept
-        would do.
+        Whether there is an intercept; the principal directions are those around the
+        mean output then.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`.
     output_kernel_params : dict, optional
@@ -514,7 +570,6 @@ class KernelDependencyEstimation(OutputKernelRidge):
     _parameter_constraints = {
         **OutputKernelRidge._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "center": ["boolean"],
     }
 
     def __init__(
@@ -538,7 +593,9 @@ class KernelDependencyEstimation(OutputKernelRidge):
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X: ArrayLike, y: Outputs) -> Self:
+    def fit(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -547,6 +604,9 @@ class KernelDependencyEstimation(OutputKernelRidge):
             Training inputs, or their Gram matrix if the input kernel is precomputed.
         y : sequence of length n_train, or Gram matrix of shape (n_train, n_train)
             Training outputs, or their Gram matrix if the output kernel is precomputed.
+        sample_weight : array-like of shape (n_train,), optional
+            Weights of the squared distances and of the outputs in the principal
+            component analysis, none negative and one positive; one by default.
 
         Returns
         -------
@@ -559,25 +619,14 @@ class KernelDependencyEstimation(OutputKernelRidge):
             If ``lam`` is not positive, ``n_components`` not a positive integer, or the
             input kernel indefinite.
         """
-        super().fit(X, y)
-        p = self.n_components
-        self.directions_ = (
-            None if p is None else output_directions(self.gram_, p, self.center)[0]
-        )
+        super().fit(X, y, sample_weight)
+        self.directions_ = None
+        if self.n_components is not None:
+            self.directions_, _ = output_directions(
+                self.gram_, self.n_components, self.center, sample_weight=sample_weight
+            )
         return self
 
-    def weights(self, X: ArrayLike) -> Array:
-        """Weight the training outputs (``eq-rkhs-weston``).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel
-            is precomputed.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_train)
-            Weights: dense, of either sign; rows sum to one only when centred.
-        """
-        return project_weights(super().weights(X), self.directions_, self.center)
+    def _project(self, W):
+        """Weights of the (centred) outputs on the directions (eq-rkhs-weston)."""
+        return project_weights(W, self.directions_)

@@ -35,7 +35,6 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse, Splitter
 from okbook.core import (
-    NEARLY,
     RBFKernel,
     check_array,
     check_gram,
@@ -44,9 +43,10 @@ from okbook.core import (
     first_largest,
     graph_adjacency,
     graph_laplacian,
-    merge_ties,
+    sum_rounding,
     validate_arrays,
     validate_data,
+    warn_at_end,
 )
 from .ridge import OutputKernelRidge, ridge_factor
 from okbook.rkhs.semi_estimators import (
@@ -307,7 +307,6 @@ def choose_threshold(
             "choose_threshold wants two vectors of one length and the rule 'f1' or "
             f"'balanced': got shapes {truth.shape} and {scores.shape}, and {rule!r}."
         )
-    scores = merge_ties(scores)
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order])
     p, n = truth.sum(), (~truth).sum()
@@ -316,7 +315,7 @@ def choose_threshold(
     alarms = np.arange(1, len(truth) + 1) - hits
     value = 2.0 * hits / (hits + alarms + p) if rule == "f1" else hits / p - alarms / n
     value[:-1][ranked[1:] == ranked[:-1]] = -np.inf  # equal scores stay together
-    best = int(first_largest(value))
+    best = int(first_largest(value, 4, size=2.0))
     if best == len(truth) - 1:
         return -np.inf
     middle = 0.5 * (ranked[best] + ranked[best + 1])
@@ -1430,14 +1429,16 @@ def grid_areas(
     return settings, np.array(areas).reshape(len(settings), len(folds), 2)
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #5ad20c6f
+_AREA_TERMS = 10_000  # operations allowed for the mean of some areas, which are below 1
+
+
 def _best_setting(means, others):
-    """Index of the largest mean area, which may be NaN; among equals, that of the
-    larger other area, then the first."""
+    """Index of the largest mean area, which may be NaN; among ties, that of the larger
+    other area, then the first."""
     ranked, others = (np.where(np.isnan(v), -np.inf, v) for v in (means, others))
-    equal = np.flatnonzero(
-        (ranked == ranked.max()) | (means >= ranked.max() * (1.0 - NEARLY))
-    )
-    return int(equal[first_largest(others[equal])])
+    tie = ranked >= ranked.max() - 2.0 * sum_rounding(_AREA_TERMS, 1.0)
+    ties = np.flatnonzero(tie)
+    return int(ties[first_largest(others[ties], _AREA_TERMS)])
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #0fd8a3e5
 class _SupervisedInputs:
@@ -1762,6 +1763,8 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
                 stacklevel=2,
             )
         self._set_results(*grid_areas(curved, grids, inputs.gram))
+        for name, grid in grids.items() if curved else ():
+            warn_at_end(grid, self.best_params_[name], f"{name}_grid")
         beta = self.best_params_["beta"]
         penalties = [self.best_params_[name] for name in ("lam", "lam2", "beta2")]
         factor = diffusion_factor(*np.linalg.eigh(graph_laplacian(A)), beta)

@@ -1322,5 +1322,5 @@ class MetricLinks(_DistanceLinks):
 
     def _directions(self, s, Q, A):
         "Coefficients of the functions with the least quotients."
-        coef, self.quotients_ = short_link_directions(s, Q, A, self.lam)
+        coef, self.quotients_ = short_link_directions(s, Q, A != 0, self.lam)
         return coef

@@ -21,13 +21,16 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     InputKernelMixin,
+    LinearKernel,
     OutputKernelMixin,
     check_array,
     check_gram,
     check_kernel,
+    check_sample_weight,
     validate_arrays,
     validate_data,
 )
+from ._weighted import _Weighting
 
 # %% ../../nbs/02_rkhs.ipynb #b7b03846
 @validate_arrays()
@@ -419,6 +422,10 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     lam : float, default=1e-3
         Ridge, positive, in the units of the input kernel.
+    center : bool, default=False
+        Whether there is an intercept, which is not penalised (``eq-rkhs-weighted``),
+        for outputs that are not centred. The sources have none, nor has scikit-learn's
+        ``KernelRidge``.
     output_kernel : str, callable or Kernel, default="linear"
         Kernel on the outputs, see :func:`okbook.core.check_kernel`; ``"precomputed"``
         if ``y`` is their Gram matrix.
@@ -430,14 +437,15 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     Attributes
     ----------
     factor_ : tuple of (ndarray of shape (n_train, n_train), bool)
-        Cholesky factor of the Gram matrix of the inputs plus ``lam`` times the
-        identity, for :func:`scipy.linalg.cho_solve`.
+        Cholesky factor of the Gram matrix of the inputs, centred and weighted if asked
+        for, plus ``lam`` times the identity, for :func:`scipy.linalg.cho_solve`.
     kernel_ : Kernel or None
         The fitted output kernel; None if only a Gram matrix was given.
     input_kernel_ : Kernel or None
         The fitted input kernel; None if precomputed.
     X_ : ndarray of shape (n_train, n_features) or None
-        The training inputs; None if precomputed.
+        The training inputs, minus their mean for a linear kernel with ``center``; None
+        if precomputed.
     n_features_in_ : int
         Number of input features.
 
@@ -451,8 +459,10 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     -----
     The problem is ``eq-rrsn-2`` with the kernel ``eq-rrsn-5``; its solution is
     proposition ``thm-rrsn-3``. The weights of the training outputs are :math:`w(x) =
-    (K_x + \lambda_1 I)^{-1} k_x(x)`. Derived in the chapter :ref:`ch-rkhs`. Fitting
-    costs :math:`n^3/3` operations, the weights of a query :math:`2n^2`.
+    (K_x + \lambda_1 I)^{-1} k_x(x)`. Derived in the chapter :ref:`ch-rkhs`; with
+    weights of the examples and an intercept in :ref:`ch-rkhs-intercept`
+    (``thm-rkhs-intercept``). Fitting costs :math:`n^3/3` operations, the weights of a
+    query :math:`2n^2`.
 
     Examples
     --------
@@ -470,6 +480,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         **InputKernelMixin._parameter_constraints,
         **OutputKernelMixin._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
+        "center": ["boolean"],
     }
 
     def __init__(
@@ -478,6 +489,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         input_kernel: KernelLike = "rbf",
         input_kernel_params: dict[str, Any] | None = None,
         lam: float = 1e-3,
+        center: bool = False,
         output_kernel: KernelLike = "linear",
         output_kernel_params: dict[str, Any] | None = None,
         candidates: Literal["support", "train"] | Outputs = "train",
@@ -485,11 +497,14 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.lam = lam
+        self.center = center
         self.output_kernel = output_kernel
         self.output_kernel_params = output_kernel_params
         self.candidates = candidates
 
-    def fit(self, X: ArrayLike, y: Outputs) -> Self:
+    def fit(
+        self, X: ArrayLike, y: Outputs, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -498,6 +513,9 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             Training inputs, or their Gram matrix if the input kernel is precomputed.
         y : sequence of length n_train, or Gram matrix of shape (n_train, n_train)
             Training outputs, or their Gram matrix if the output kernel is precomputed.
+        sample_weight : array-like of shape (n_train,), optional
+            Weights of the squared distances, none negative and one positive; one by
+            default. To double all has the effect of half the ridge.
 
         Returns
         -------
@@ -507,16 +525,30 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter has no meaning, or the Gram matrix of the inputs is not
-            positive semi-definite.
+            If a parameter has no meaning, a weight is negative, or the Gram matrix of
+            the inputs is not positive semi-definite.
         """
         self.factor_ = None
         self._validate_params()
         X = validate_data(self, X, dtype=np.float64)
+        sample_weight = check_sample_weight(sample_weight, X.shape[0])
         self._fit_outputs(y, n_samples=X.shape[0])
-        K = self._fit_inputs(X)
-        self.factor_ = ridge_factor(K, self._choose_ridge(K))
+        K = self._fit_centred(X)
+        self._weighting = _Weighting(K, sample_weight, self.center)
+        lam = self._choose_ridge(K, sample_weight)
+        self.factor_ = ridge_factor(self._weighting.gram(K), lam)
         return self
+
+    def _fit_centred(self, X):
+        """Gram matrix of the inputs. An intercept allows to move vectors, so that their
+        mean costs no digits."""
+        K, kernel = self._fit_inputs(X), self.input_kernel_
+        self._origin = None
+        if self.center and isinstance(kernel, LinearKernel):
+            self._origin = X.mean(axis=0)
+            self.X_ = X - self._origin
+            K = kernel.gram(self.X_)
+        return K
 
     def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``thm-rrsn-3``).
@@ -530,16 +562,24 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_queries, n_train)
-            Weights: dense, of either sign; rows do not sum to one.
+            Weights: dense, of either sign; rows sum to one only with ``center``.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return ridge_weights(self.factor_, self._cross_gram(X))
+        if self._origin is not None:
+            X = X - self._origin
+        K_cross = self._weighting.cross(self._cross_gram(X))
+        W = self._project(ridge_weights(self.factor_, K_cross))
+        return self._weighting.weights(W)
+
+    def _project(self, W):
+        """What becomes of the weights of the (centred) outputs: nothing."""
+        return W
 
     def __sklearn_is_fitted__(self):
         """A fit that stopped at bad input does not count."""
         return getattr(self, "factor_", None) is not None
 
-    def _choose_ridge(self, K):
+    def _choose_ridge(self, K, sample_weight):
         """The ridge, which is given."""
         return self.lam

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse, Splitter
 from okbook.core import (
-    NEARLY,
     InputKernelMixin,
     OutputKernelMixin,
     check_folds,
@@ -31,6 +30,7 @@ from okbook.core import (
     squared_distances,
     validate_arrays,
     validate_data,
+    warn_at_end,
 )
 from okbook.rkhs.semi_supervised import (
     _LAPLACIAN_FUNCTIONS,
@@ -191,8 +191,10 @@ def search_penalties(
         losses.append(
             smoothed_cv_losses(spectrum, labelled, K, lam_grid, lam2_grid, splits)
         )
-        if losses[b].min() < least * (1.0 - NEARLY):
-            where = np.unravel_index(first_smallest(losses[b].ravel()), losses[b].shape)
+        n_terms = 4 * len(R)
+        if first_smallest([least, losses[b].min()], n_terms) == 1:
+            where = first_smallest(losses[b].ravel(), n_terms)
+            where = np.unravel_index(where, losses[b].shape)
             least, chosen = losses[b].min(), spectrum
             best = (b, *map(int, where))
     if chosen is None:
@@ -859,6 +861,8 @@ class SemiSupervisedOutputKernelRidgeCV(
             "lam2": float(lam2s[j]),
             "beta2": float(betas[b]),
         }
+        for name, grid in zip(self.best_params_, (lams, lam2s, betas)):
+            warn_at_end(grid, self.best_params_[name], f"{name}_grid")
         return self._set_weights(spectrum, lams[i], lam2s[j])
 
     def _grids(self):

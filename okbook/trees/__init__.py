@@ -5,6 +5,11 @@ tree and what it consists of, `pruning` removes its branches, `export` shows it,
 `forest` averages many of them. The hot loops of the search are in `_splits`.
 """
 
+from .columns import (
+    DTYPES,
+    categorical_columns,
+    read_inputs,
+)
 from .criterion import (
     split_score,
 )
@@ -31,7 +36,6 @@ from .pruning import (
     weakest_links,
 )
 from .tree import (
-    EXACT,
     FactorOutputs,
     GramOutputs,
     LARGEST_RANK,
@@ -56,7 +60,7 @@ from .tree import (
 )
 
 __all__ = [
-    "EXACT",
+    "DTYPES",
     "FactorOutputs",
     "GramOutputs",
     "LARGEST_RANK",
@@ -69,6 +73,7 @@ __all__ = [
     "Tree",
     "TreeGrower",
     "bootstrap_counts",
+    "categorical_columns",
     "check_queries",
     "decision_paths",
     "decode_leaves",
@@ -86,6 +91,7 @@ __all__ = [
     "plot_tree",
     "prepare_growth",
     "prune_tree",
+    "read_inputs",
     "resolve_max_features",
     "resolve_min_samples",
     "search_form",

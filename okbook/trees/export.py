@@ -22,6 +22,7 @@ from okbook.core import (
     first_largest,
     validate_arrays,
 )
+from .columns import categories_of
 from .tree import OutputKernelTree, node_depths, node_weights
 
 # %% ../../nbs/01_trees_4_export.ipynb #715b8221
@@ -54,7 +55,7 @@ def node_prototypes(model: OutputKernelTree, nodes: ArrayLike) -> list[Any]:
         return list(W @ model.outputs_)
     if isinstance(model.kernel_, DiracKernel):
         member = np.equal.outer(model.outputs_, model.classes_).astype(float)
-        return list(model.classes_[first_largest(W @ member)])
+        return list(model.classes_[first_largest(W @ member, W.shape[1])])
     K = model.gram_
     chosen = decode_weights(W, K, K.diagonal(), support=True)
     if model.outputs_ is None:
@@ -84,6 +85,22 @@ def _feature_names(model, feature_names):
             f"{len(feature_names)}."
         )
     return feature_names
+
+
+def _answers(model, node, name, decimals):
+    "What leads from a node to its left child, and what to its right one."
+    t, model_has = model.tree_, getattr(model, "_has_missing", False)
+    cut, gone = t.threshold[node], " or missing" * model_has
+    ends = (gone, "") if t.missing_left[node] else ("", gone)
+    if np.isnan(cut):
+        names = categories_of(model, t.feature[node])
+        left = t.left_categories[node, : len(names)]
+        texts = [_short_text(", ".join(map(str, names[go])), 0) for go in (left, ~left)]
+        return tuple(f"{name} in {{{text}}}{end}" for text, end in zip(texts, ends))
+    if np.isinf(cut):
+        return f"{name} is not missing", f"{name} is missing"
+    cut = f"{cut:.{decimals}f}"
+    return f"{name} <= {cut}{ends[0]}", f"{name} >  {cut}{ends[1]}"
 
 
 def _short_text(output, decimals, width=40):
@@ -165,9 +182,9 @@ def export_text(
                 "|   " * depth + f"|--- {facts}: {_short_text(outputs[node], decimals)}"
             )
         else:
-            name, cut = names[t.feature[node]], f"{t.threshold[node]:.{decimals}f}"
-            stack.append((t.children_right[node], depth + 1, f"{name} >  {cut}"))
-            stack.append((node + 1, depth + 1, f"{name} <= {cut}"))
+            left, right = _answers(tree, node, names[t.feature[node]], decimals)
+            stack.append((t.children_right[node], depth + 1, right))
+            stack.append((node + 1, depth + 1, left))
     return "\n".join(lines)
 
 # %% ../../nbs/01_trees_4_export.ipynb #d69dd1ea
@@ -290,10 +307,8 @@ def plot_tree(
     _draw_links(ax, place, links)
     box = dict(boxstyle="round", fc="white", ec="0.4")
     for node in set(place) - set(ends):
-        text = (
-            f"{names[t.feature[node]]} \u2264 "
-            f"{t.threshold[node]:.{decimals}f}\nn = {t.n_node_samples[node]}"
-        )
+        left = _answers(tree, node, names[t.feature[node]], decimals)[0]
+        text = f"{left.replace('<=', chr(0x2264))}\nn = {t.n_node_samples[node]}"
         ax.text(*place[node], text, fontsize=8, ha="center", va="center", bbox=box)
     if output_shape is not None:
         draw = lambda inset, output: inset.imshow(

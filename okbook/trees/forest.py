@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from numba import njit
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval, RealNotInt, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._extras import tqdm
@@ -89,13 +89,13 @@ def mean_weights(parts: list[Sparse]) -> Sparse:
     return W
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #69dacda9
-def _count_draws(draw, n_samples, sample_weight):
+def _count_draws(draw, n_samples, sample_weight, n_draws):
     "How often each example is drawn from a random stream."
     if sample_weight is None:
-        drawn = draw.randint(0, n_samples, n_samples)
+        drawn = draw.randint(0, n_samples, n_draws)
     else:
         odds = sample_weight / sample_weight.sum()
-        drawn = draw.choice(n_samples, n_samples, p=odds)
+        drawn = draw.choice(n_samples, n_draws, p=odds)
     return np.bincount(drawn, minlength=n_samples).astype(float)
 
 
@@ -103,12 +103,16 @@ def _count_draws(draw, n_samples, sample_weight):
     {
         "seed": ["random_state"],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left"), None],
     },
     prefer_skip_nested_validation=True,
 )
 @validate_arrays(sample_weight="n")
 def bootstrap_counts(
-    seed: int, n_samples: int, sample_weight: Array | None = None
+    seed: int,
+    n_samples: int,
+    sample_weight: Array | None = None,
+    n_draws: int | None = None,
 ) -> Array:
     """How often each example is drawn in a bootstrap sample.
 
@@ -117,14 +121,16 @@ def bootstrap_counts(
     seed : int
         Seed of the draw, which is scikit-learn's.
     n_samples : int
-        Number of examples, and of draws.
+        Number of examples.
     sample_weight : ndarray of shape (n_samples,), optional
         Odds of each example; all equal by default.
+    n_draws : int, optional
+        Number of draws; as many as there are examples by default.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Whole numbers that sum to ``n_samples``.
+        Whole numbers that sum to the number of draws.
 
     Examples
     --------
@@ -140,7 +146,22 @@ def bootstrap_counts(
             f"sample_weight must hold {n_samples} numbers, none negative and one "
             f"positive: got {sample_weight}."
         )
-    return _count_draws(check_random_state(seed), n_samples, sample_weight)
+    draw = check_random_state(seed)
+    return _count_draws(draw, n_samples, sample_weight, n_draws or n_samples)
+
+
+def _resolve_max_samples(max_samples, n_samples, sample_weight):
+    """The number of draws of a bootstrap sample, as in scikit-learn: a fraction is one
+    of all examples, or of their weight."""
+    if max_samples is None or isinstance(max_samples, Integral):
+        return int(max_samples or n_samples)
+    whole = n_samples if sample_weight is None else sample_weight.sum()
+    if not max_samples * whole < 2**31:
+        raise ValueError(
+            f"max_samples must be a number of draws below 2**31, or a fraction of the "
+            f"examples: got {max_samples!r}."
+        )
+    return max(1, int(max_samples * whole))
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #0e6182dd
 def _tree_seeds(random_state, n_trees):
@@ -154,14 +175,15 @@ def _tree_seeds(random_state, n_trees):
     return list(zip(seeds, splits))
 
 
-def _grow_one(grower, seed, split_seed, bootstrap, sample_weight, ccp_alpha):
-    "One tree of an ensemble (the unit of parallel work)."
+def _grow_one(grower, seed, split_seed, n_draws, sample_weight, ccp_alpha):
+    """One tree of an ensemble (the unit of parallel work); without draws it sees all
+    examples."""
     weight = sample_weight
-    if bootstrap:
+    if n_draws:
         draw = np.random.RandomState(seed)
-        weight = _count_draws(draw, grower.n_samples, sample_weight)
+        weight = _count_draws(draw, grower.n_samples, sample_weight, n_draws)
     tree = grower.grow(weight, split_seed)
-    if bootstrap:
+    if n_draws:
         tree = tree._replace(weight=tree.weight.astype(np.int32))
     return prune_tree(tree, ccp_alpha) if ccp_alpha > 0 else tree
 
@@ -193,7 +215,7 @@ def _warn_of_equal_trees(X, n_estimators):
         )
 
 
-@validate_arrays(X="n p")
+@validate_arrays(X="n p; missing")
 def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
     """Mean weights over the trees that have not seen an example.
 
@@ -201,7 +223,7 @@ def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
     ----------
     trees : list of Tree
         Trees grown on samples of one training set.
-    X : ndarray of float32 of shape (n, p)
+    X : ndarray of shape (n, p)
         The inputs of the training set.
 
     Returns
@@ -213,7 +235,7 @@ def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
 
     Examples
     --------
-    >>> X = np.arange(6, dtype=np.float32)[:, None]
+    >>> X = np.arange(6.0)[:, None]
     >>> bagging = OutputKernelBagging(n_estimators=20, random_state=0).fit(X, X[:, 0])
     >>> trees = [member.tree_ for member in bagging.estimators_]
     >>> weights, left_out = out_of_bag_weights(trees, X)
@@ -246,6 +268,11 @@ class _Forest(OutputKernelMixin, BaseEstimator):
     _parameter_constraints = TREE_CONSTRAINTS | {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, None, closed="neither"),
+            None,
+        ],
         "oob_score": ["boolean"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -259,7 +286,7 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Training inputs; computed with in single precision, as in scikit-learn.
+            Training inputs, in single or double precision.
         y : array-like or sequence of length n
             Training outputs, or their Gram matrix, or the adjacency of their graph, of
             shape (n, n). A Gram matrix may be in single precision; it is never copied.
@@ -274,9 +301,9 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For NaN in ``X``, fewer than two examples, lengths that differ, outputs that
-            the kernel is not defined on, a Gram matrix that is not one, or parameters
-            out of range.
+            For infinity in ``X``, fewer than two examples, lengths that differ, outputs
+            that the kernel is not defined on, a Gram matrix that is not one, or
+            parameters out of range.
 
         Warns
         -----
@@ -290,11 +317,17 @@ class _Forest(OutputKernelMixin, BaseEstimator):
                 "oob_score=True needs bootstrap=True: without it every tree has "
                 "seen every example."
             )
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError(
+                "max_samples needs bootstrap=True: without it every tree sees every "
+                "example."
+            )
         X, grower, sample_weight = prepare_growth(self, X, y, sample_weight)
         if not self.bootstrap and self.max_features_ == X.shape[1] > 1:
             _warn_of_equal_trees(X, self.n_estimators)
         seeds = _tree_seeds(check_random_state(self.random_state), self.n_estimators)
-        how = self.bootstrap, sample_weight, self.ccp_alpha
+        n_draws = _resolve_max_samples(self.max_samples, len(X), sample_weight)
+        how = n_draws * self.bootstrap, sample_weight, self.ccp_alpha
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(_grow_one)(grower, *seed, *how) for seed in seeds
         )
@@ -313,9 +346,10 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         return self
 
     def __sklearn_tags__(self):
-        "Sparse inputs are made dense."
+        "Sparse inputs are made dense; values may be missing."
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def __sklearn_is_fitted__(self):
@@ -450,9 +484,20 @@ class OutputKernelBagging(_Forest):
         examples, that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf.
+    max_leaf_nodes : int, optional
+        Largest number of leaves of a tree: the node is split next whose split removes
+        most (best first).
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        The columns whose values are categories, without an order: those of a data frame
+        whose type is categorical, those that a mask, column numbers or names tell, or
+        none. Missing and unknown categories are one more category.
     bootstrap : bool, default=True
         Whether each tree sees a sample drawn with replacement, as large as the training
         set.
+    max_samples : int or float, optional
+        How many examples are drawn for each tree (needs ``bootstrap``): a number, or a
+        fraction of all examples, or of their weight if they have weights; by default as
+        many as there are.
     oob_score : bool, default=False
         Whether to judge the ensemble on the examples that each tree has not seen (needs
         ``bootstrap``).
@@ -521,7 +566,10 @@ class OutputKernelBagging(_Forest):
         min_samples_leaf: int | float = 1,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         bootstrap: bool = True,
+        max_samples: int | float | None = None,
         oob_score: bool = False,
         candidates: Literal["support", "train"] | Outputs = "support",
         n_jobs: int | None = None,
@@ -538,7 +586,10 @@ class OutputKernelBagging(_Forest):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.max_leaf_nodes = max_leaf_nodes
+        self.categorical_features = categorical_features
         self.bootstrap = bootstrap
+        self.max_samples = max_samples
         self.oob_score = oob_score
         self.candidates = candidates
         self.n_jobs = n_jobs
@@ -585,9 +636,20 @@ class OutputKernelRandomForest(_Forest):
         examples, that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf.
+    max_leaf_nodes : int, optional
+        Largest number of leaves of a tree: the node is split next whose split removes
+        most (best first).
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        The columns whose values are categories, without an order: those of a data frame
+        whose type is categorical, those that a mask, column numbers or names tell, or
+        none. Missing and unknown categories are one more category.
     bootstrap : bool, default=True
         Whether each tree sees a sample drawn with replacement, as large as the training
         set.
+    max_samples : int or float, optional
+        How many examples are drawn for each tree (needs ``bootstrap``): a number, or a
+        fraction of all examples, or of their weight if they have weights; by default as
+        many as there are.
     oob_score : bool, default=False
         Whether to judge the ensemble on the examples that each tree has not seen (needs
         ``bootstrap``).
@@ -656,7 +718,10 @@ class OutputKernelRandomForest(_Forest):
         min_samples_leaf: int | float = 1,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         bootstrap: bool = True,
+        max_samples: int | float | None = None,
         oob_score: bool = False,
         candidates: Literal["support", "train"] | Outputs = "support",
         n_jobs: int | None = None,
@@ -673,7 +738,10 @@ class OutputKernelRandomForest(_Forest):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.max_leaf_nodes = max_leaf_nodes
+        self.categorical_features = categorical_features
         self.bootstrap = bootstrap
+        self.max_samples = max_samples
         self.oob_score = oob_score
         self.candidates = candidates
         self.n_jobs = n_jobs
@@ -720,9 +788,20 @@ class OutputKernelExtraTrees(_Forest):
         examples, that a split must bring.
     ccp_alpha : float, default=0.0
         Prune subtrees whose variance decrease is at most this for each leaf.
+    max_leaf_nodes : int, optional
+        Largest number of leaves of a tree: the node is split next whose split removes
+        most (best first).
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        The columns whose values are categories, without an order: those of a data frame
+        whose type is categorical, those that a mask, column numbers or names tell, or
+        none. Missing and unknown categories are one more category.
     bootstrap : bool, default=False
         Whether each tree sees a sample drawn with replacement, as large as the training
         set.
+    max_samples : int or float, optional
+        How many examples are drawn for each tree (needs ``bootstrap``): a number, or a
+        fraction of all examples, or of their weight if they have weights; by default as
+        many as there are.
     oob_score : bool, default=False
         Whether to judge the ensemble on the examples that each tree has not seen (needs
         ``bootstrap``).
@@ -791,7 +870,10 @@ class OutputKernelExtraTrees(_Forest):
         min_samples_leaf: int | float = 1,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         bootstrap: bool = False,
+        max_samples: int | float | None = None,
         oob_score: bool = False,
         candidates: Literal["support", "train"] | Outputs = "support",
         n_jobs: int | None = None,
@@ -808,7 +890,10 @@ class OutputKernelExtraTrees(_Forest):
         self.min_samples_leaf = min_samples_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.max_leaf_nodes = max_leaf_nodes
+        self.categorical_features = categorical_features
         self.bootstrap = bootstrap
+        self.max_samples = max_samples
         self.oob_score = oob_score
         self.candidates = candidates
         self.n_jobs = n_jobs

@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
-from ..core import NEARLY, first_smallest
+from ..core import first_smallest, sum_rounding
 
 if TYPE_CHECKING:  # for signatures
     from okbook.trees.tree import Tree
 
 # %% ../../nbs/01_trees_2_pruning.ipynb #46ae8c31
+def _n_terms(tree):
+    "How many operations made a sum of losses; it is at most the loss of the root."
+    return tree.n_node_samples[0] + tree.node_count
+
+
 def weakest_links(tree: "Tree") -> Iterator[Any]:
     r"""Minimal cost-complexity pruning, one cut after the other.
 
@@ -66,11 +71,12 @@ def weakest_links(tree: "Tree") -> Iterator[Any]:
         branch[node] = branch[node + 1] + branch[right[node]]
         last[node] = last[right[node]]
     inner = inner.copy()
-    yield 0.0, float(branch[0]), inner
+    cost_of_leaf, loss = 0.0, branch[0]  # neither decreases, also where it is rounded
+    yield cost_of_leaf, float(loss), inner
     while inner[0]:
         alpha = np.full(tree.node_count, np.inf)
         alpha[inner] = (cost - branch)[inner] / (leaves[inner] - 1)
-        node = int(first_smallest(alpha))
+        node = int(first_smallest(alpha, _n_terms(tree), size=2.0 * cost[0]))
         inner[node : last[node] + 1] = False
         saved, gone = cost[node] - branch[node], leaves[node] - 1
         above = node
@@ -78,7 +84,8 @@ def weakest_links(tree: "Tree") -> Iterator[Any]:
             branch[above] += saved
             leaves[above] -= gone
             above = parent[above]
-        yield float(alpha[node]), float(branch[0]), inner
+        cost_of_leaf, loss = max(cost_of_leaf, alpha[node]), max(loss, branch[0])
+        yield float(cost_of_leaf), float(loss), inner
 
 # %% ../../nbs/01_trees_2_pruning.ipynb #83814398
 @validate_params(
@@ -114,8 +121,9 @@ def prune_tree(tree: "Tree", ccp_alpha: float) -> "Tree":
     (5, 3)
     """
     inner = tree.feature >= 0
+    rounding = sum_rounding(_n_terms(tree), 2.0 * tree.impurity[0])
     for alpha, _, still_inner in weakest_links(tree):
-        if alpha > ccp_alpha * (1.0 + NEARLY):
+        if alpha - rounding > ccp_alpha:
             break
         inner = still_inner.copy()
     kept = np.zeros(tree.node_count, dtype=bool)
@@ -131,4 +139,6 @@ def prune_tree(tree: "Tree", ccp_alpha: float) -> "Tree":
         impurity=tree.impurity[kept],
         start=tree.start[kept],
         stop=tree.stop[kept],
+        missing_left=tree.missing_left[kept],
+        left_categories=tree.left_categories[kept[: len(tree.left_categories)]],
     )

@@ -67,6 +67,8 @@ def test_the_page_of_trouble():
     (scaled,) = numbers(r"scaled +(-?[\d.]+)", said)
     assert measured < 0 < 0.5 < scaled
     assert "ConvergenceWarning: " in said
+    without, centred = numbers(r"error ([\d.]+) m", said)
+    assert centred < without and said.count("at an end of the grid") == 1
     for remedy in ("'dirac' for labels", "make_psd", "y=np.arange(n)", "symmetric"):
         assert remedy in said
 

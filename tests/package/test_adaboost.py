@@ -49,6 +49,7 @@ def sample(n=150, p=4, n_classes=2, seed=0, noise=0.2):
     score = X.sum(axis=1) + 0.5 * X[:, 0] * X[:, 1]
     y = np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
     noisy = rng.random(n) < noise
+    X = X.astype(np.float32).astype(float)  # as scikit-learn reads them
     return X, np.where(noisy, rng.integers(0, n_classes, n), y)
 
 
@@ -177,7 +178,7 @@ def best_by_hand(X, y, w, impurity):
     "Feature, threshold and value of the best test, by trying all."
     found = []
     for f in range(X.shape[1]):
-        values = np.unique(X[:, f].astype(np.float32)).astype(float)
+        values = np.unique(X[:, f])
         for cut in (values[1:] + values[:-1]) / 2:
             left = X[:, f] <= cut
             mass = [
@@ -219,7 +220,7 @@ def test_leaves_of_the_best_stump(criterion):
     X, y = sample(80, 4, 3)
     w = np.random.default_rng(3).dirichlet(np.ones(80))
     found = best_stump(sort_stump_examples(X, y, 3), w, criterion)
-    column = X[:, found.feature].astype(np.float32)
+    column = X[:, found.feature]
     assert_array_equal(found.leaf, column > found.threshold)
     for side in (0, 1):
         mass = np.bincount(y[found.leaf == side], w[found.leaf == side], 3)
@@ -292,9 +293,17 @@ def test_a_stump_of_a_constant_is_constant():
     assert_allclose(stump.proba_, [[0.4, 0.6], [0.4, 0.6]])
 
 
-def test_values_closer_than_single_precision_can_part():
-    X = np.array([[1.0], [1.0 + 1e-9], [1.0 + 5e-8], [2.0]])
-    assert DecisionStump().fit(X, [0, 1, 1, 1]).threshold_ == 1.5
+@pytest.mark.parametrize("learner", [DecisionStump, RandomizedTreeClassifier])
+def test_values_closer_than_single_precision_can_part(learner):
+    X = 1.0 + np.array([[0.0], [1e-9], [5e-8], [1.0]])
+    y = [0, 1, 1, 1]
+    assert learner().fit(X, y).score(X, y) == 1.0
+    assert learner().fit(1.7e9 + X, y).score(1.7e9 + X, y) == 0.75  # two are the same
+    times = 1.7e9 + np.arange(50.0)[:, None]  # seconds
+    half = np.arange(50) > 24
+    assert learner().fit(times, half).score(times, half) == 1.0
+    assert learner().fit(1e-12 * times, half).score(1e-12 * times, half) == 1.0
+    assert AdaBoost(learner()).fit(times, half).score(times, half) == 1.0
 
 
 # The notes' procedure

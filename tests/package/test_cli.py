@@ -4,6 +4,7 @@ import errno
 import importlib
 import os
 import shutil
+import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -263,3 +264,27 @@ def test_usage(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     assert "usage: okbook" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "encoding, arguments",
+    [
+        ("cp1252", "ledger"),
+        ("ascii", "ledger"),
+        ("ascii", "tables list"),
+        ("ascii", "tables show ok3-table1"),
+        ("ascii", "data list"),
+        ("ascii", "--help"),
+        ("ascii", "tables show none"),
+    ],
+)
+def test_no_character_is_too_much_for_a_pipe(encoding, arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "okbook", *arguments.split()],
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+        capture_output=True,
+        encoding=encoding,
+    )
+    assert "Error" not in done.stderr.replace("okbook: error", "")
+    assert done.returncode == 0 or arguments == "tables show none"
+    assert done.stdout or done.stderr.startswith(("okbook", "usage"))

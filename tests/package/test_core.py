@@ -576,9 +576,23 @@ def test_alignment_of_several_kernels(n):
     assert_allclose(single, Q, atol=1e-5)
 
 
+def test_alignment_is_one_of_square_matrices():
+    wide = np.ones((3, 4))
+    for call in (
+        lambda: core.alignment(wide, wide),
+        lambda: core.alignment(np.eye(3), wide),
+        lambda: core.centered_alignment(wide, wide),
+        lambda: core.alignment_matrix([wide, wide]),
+        lambda: core.alignment_matrix(np.ones((2, 3, 4))),
+        lambda: core.alignment_matrix([np.eye(3), np.eye(4)]),
+    ):
+        with pytest.raises(ValueError, match=r"must have the shape \(n, n\) with n=3"):
+            call()
+
+
 def test_alignments_in_blocks_of_rows():
     "More entries than fit into one block."
-    grams = np.random.default_rng(0).random((2, 2100, 1100), dtype=np.float32)
+    grams = np.random.default_rng(0).random((2, 2100, 2100), dtype=np.float32)
     A, B = grams.astype(float)
     expected = (A * B).sum() / np.sqrt((A * A).sum() * (B * B).sum())
     assert_allclose(core.alignment_matrix(grams)[0, 1], expected, rtol=1e-12)
@@ -641,7 +655,7 @@ def test_hamming_as_output_kernel(estimator):
         ([[0.5, 1.5]], None, "Unknown label type: continuous"),
         ([[1, 2]], [["a", "b"]], "Labels must be of one kind"),
         ([[1, 2]], [[1, 2, 3]], "must have as many columns"),
-        ([[np.nan, 2]], None, "contains NaN"),
+        ([[np.nan, 2]], None, "Y has 1 missing labels of 2"),
     ],
 )
 def test_hamming_refuses(Y1, Y2, said):
@@ -830,9 +844,12 @@ BAD_WEIGHTS = {
     "not be negative: the least is -100": [1.0, 2.0, -100.0],
     "1 masked entries of 3": np.ma.array(WEIGHTS, mask=[True, False, False]),
     "Complex data not supported": np.array(WEIGHTS) + 1j,
-    r"each of the 3 queries: got shape \(2,\)": WEIGHTS[:2],
-    r"each of the 3 queries: got shape \(3, 1\)": [[w] for w in WEIGHTS],
-    "not be zero for all queries": [0.0, 0.0, 0.0],
+    r"shape \(n,\) = \(3,\), .*: got shape \(2,\)": WEIGHTS[:2],
+    r"shape \(n,\) = \(3,\), .*: got shape \(3, 1\)": [[w] for w in WEIGHTS],
+    r"shape \(n,\) = \(3,\), .*: got shape \(3, 2\)": np.ones((3, 2)),
+    r"shape \(n,\) = \(3,\), .*: got shape \(3, 0\)": np.ones((3, 0)),
+    r"shape \(n,\) = \(3,\), .*: got shape \(\)": 2.0,
+    "must not be all zero": [0.0, 0.0, 0.0],
     "must be an array: could not convert": ["a", "b", "c"],
 }
 
@@ -846,7 +863,7 @@ def test_bad_weights_of_a_mean(message):
         lambda: model.loss(W, y + 1, sample_weight=weight),
         lambda: model.score(W, y + 1, sample_weight=weight),
         lambda: classifier.score(W, y, sample_weight=weight),
-        lambda: core.check_score_weight(weight, 3),
+        lambda: core.check_sample_weight(weight, 3),
         lambda: core.feature_space_r2(losses, 1.0, weight),
         lambda: feature_space_variance(K, weight),
     ):
@@ -856,10 +873,83 @@ def test_bad_weights_of_a_mean(message):
         assert re.search(message, str(caught.value)) or shaped in str(caught.value)
 
 
+# What underflows: tiny outputs, under kernels that are powers of them, tiny Gram
+# matrices, and tiny inputs where a kernel compares them.
+TINY = 1e-170 * np.arange(1.0, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("params", "X", "y", "name"),
+    [
+        ({}, np.eye(6), TINY, "y"),
+        ({}, np.eye(6), np.c_[TINY, np.zeros(6)], "y"),
+        ({}, np.eye(6), 1e-140 + 1e23 * TINY, "y"),  # differences of 1e-147
+        (
+            {"output_kernel": "polynomial", "output_kernel_params": {"coef0": 0.0}},
+            np.eye(6),
+            1e70 * TINY,
+            "y",
+        ),
+        ({"output_kernel": "precomputed"}, np.eye(6), 1e-300 * np.eye(6), "y"),
+        ({}, TINY[:, None], np.arange(6.0), "X"),
+        ({"input_kernel": "linear"}, TINY[:, None], np.arange(6.0), "X"),
+        (
+            {"input_kernel": "poly", "input_kernel_params": {"coef0": 0.0}},
+            1e70 * TINY[:, None],
+            np.arange(6.0),
+            "X",
+        ),
+        ({"input_kernel": "precomputed"}, 1e-300 * np.eye(6), np.arange(6.0), "X"),
+    ],
+)
+def test_what_underflows_is_refused(params, X, y, name):
+    model = OutputKernelKNN(2, **params)
+    with pytest.raises(ValueError, match=f"underflows: .* of {name} is .* Multiply"):
+        model.fit(X, y)
+    X, y = (1e100 * X, y) if name == "X" else (X, 1e100 * y)
+    model.fit(X, y)  # as the message says
+
+
+def test_constant_tiny_outputs_are_no_underflow():
+    X = np.arange(6.0)[:, None]
+    for y in (np.full(6, 1e-170), np.zeros(6), 1.0 + TINY):
+        assert_array_equal(OutputKernelKNN(2).fit(X, y).predict(X), y, strict=True)
+
+
+MISSING = [None, np.nan, pd.NA, pd.NaT, np.float32("nan"), np.datetime64("NaT")]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("kind", [list, pd.Series, "object array"])
+def test_missing_labels_are_counted(missing, kind):
+    y = ["b", missing, "a", "a", missing, "b"]
+    if kind == "object array":
+        y = np.array(y, dtype=object)
+    else:
+        y = kind(y)
+    X = np.eye(6)
+    message = r"y has 2 missing labels of 6, the first is y\[1\] = .*: leave their rows"
+    for call in (
+        lambda: OutputKernelKNN(2, output_kernel="dirac").fit(X, y),
+        lambda: core.check_labels(y, "Method"),
+        lambda: core.validate_data(OutputKernelKNN(2), X, y),
+        lambda: core.check_array(y, input_name="y", dtype=None, ensure_2d=False),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_missing_numbers_are_named():
+    for missing in (None, np.nan, pd.NA):
+        for y in ([1.0, missing, 2.0], pd.Series([1.0, missing, 2.0], dtype=object)):
+            with pytest.raises(ValueError, match="y contains NaN|y has 1 missing valu"):
+                OutputKernelKNN(2).fit(np.eye(3), y)
+
+
 def test_weights_of_a_mean_are_floats():
-    assert core.check_score_weight(None, 3) is None
+    assert core.check_sample_weight(None, 3) is None
     for weight in ([1, 0, 2], np.array([1, 0, 2], np.int8), pd.Series([1, 0, 2])):
-        found = core.check_score_weight(weight, 3)
+        found = core.check_sample_weight(weight, 3)
         assert_array_equal(found, [1.0, 0.0, 2.0], strict=True)
 
 
@@ -1310,12 +1400,6 @@ def test_bad_gram_matrices(case, way):
         ),
         (
             {"output_kernel": "dirac"},
-            ["a"] * 6,
-            ValueError,
-            r"at least two classes: y has one class, \['a'\]",
-        ),
-        (
-            {"output_kernel": "dirac"},
             X6[:, 0],
             ValueError,
             "Unknown label type: continuous",
@@ -1400,7 +1484,7 @@ def test_bad_gram_matrices(case, way):
             {"output_kernel": GramKernel(GOOD)},
             np.arange(6) / 2,
             ValueError,
-            "wants a vector of integers, such as np.ar",
+            "wants a vector or a column of integers, such as np.ar",
         ),
         (
             {"output_kernel": GramKernel(GOOD)},
@@ -1496,7 +1580,7 @@ def test_what_a_gram_matrix_alone_cannot_give():
             match=r"of shape \(6, 6\), and diag = the k\(y, y\), of shape \(6,\): got",
         ):
             model.loss(X6, y, diag=diag)
-    with pytest.raises(ValueError, match="wants a vector of integers"):
+    with pytest.raises(ValueError, match="wants a vector or a column of integers"):
         model.decode(X6, candidates=[0.5])
 
 
@@ -1618,26 +1702,6 @@ def test_bad_weights_of_an_estimator():
             lambda: output_kernel_loss([1.0], [1.0], "rbf", 5),
             TypeError,
             "^kernel_params must be a dict",
-        ),
-        (
-            lambda: core.first_smallest([1, 2], axis=9),
-            ValueError,
-            "axis must be .*got 9",
-        ),
-        (
-            lambda: core.first_largest([1], axis="a"),
-            ValueError,
-            "axis must be .*got 'a'",
-        ),
-        (
-            lambda: core.merge_ties([1.0], scale="a"),
-            ValueError,
-            "scale must be a finite",
-        ),
-        (
-            lambda: core.merge_ties([1.0], scale=-1),
-            ValueError,
-            "scale must be a finite",
         ),
         (lambda: core.vertical_roc(5), TypeError, "curves must be pairs"),
         (lambda: core.vertical_roc([]), ValueError, "curves must hold one"),

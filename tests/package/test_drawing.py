@@ -116,7 +116,7 @@ def film(**changes):
             lambda A: draw_links(A[:2], [[0, 1]]),
             r"adjacency must be a square .*\(2, 3\)",
         ),
-        (lambda A: draw_links(A * np.nan, [[0, 1]]), "adjacency contains NaN"),
+        (lambda A: draw_links(A * np.nan, [[0, 1]]), "adjacency has 9 missing values"),
         (lambda A: draw_links(A, [[0, 3]]), "links must .* from 0 to 2: got 0 to 3"),
         (lambda A: draw_links(A, [[0, -1]]), "links must .* from 0 to 2: got -1 to 0"),
         (lambda A: draw_links(A, [[0, 0.5]]), "links must .* integers"),

@@ -30,6 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
 from okbook.core import is_psd
 from okbook.ensembles import Bagging, RandomizedTreeClassifier
@@ -302,8 +303,8 @@ def test_missing_and_categorical_inputs(data):
     assert_array_equal(
         kernel.gram(), (leaves[:, None, :] == leaves[None, :, :]).sum(axis=2)
     )
-    with pytest.raises(ValueError, match="NaN"):
-        ForestKernel(OutputKernelExtraTrees(n_estimators=3)).fit(X, y)
+    ours = ForestKernel(OutputKernelExtraTrees(n_estimators=3, random_state=0))
+    assert ours.fit(X, y).gram().shape == (len(X), len(X))
     frame = pd.DataFrame({"a": X[:, 1], "b": np.where(X[:, 2] > 0, "yes", "no")})
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     chain = make_pipeline(encoder, clone(model)).fit(frame, y)
@@ -355,6 +356,58 @@ def test_pipeline_grid_search_and_pickle(data):
         LinearSVC(C=0.01, random_state=0),
     )
     assert features.fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("n_classes", [2, 6])
+def test_a_saved_machine_is_small_and_the_same(n_classes):
+    "600 rows of noise, on which trees are largest."
+    draw = np.random.default_rng(0)
+    X, y = draw.normal(size=(600, 20)), draw.integers(n_classes, size=600)
+    X[draw.random(X.shape) < 0.05] = np.nan
+    names = [f"column {j}" for j in range(20)]
+    model = ForestKernelSVC(C=1.0, random_state=0).fit(
+        pd.DataFrame(X, columns=names), y
+    )
+    saved = pickle.dumps(model)
+    assert len(saved) < 5e6
+    copy, new = (
+        pickle.loads(saved),
+        pd.DataFrame(draw.normal(size=(99, 20)), columns=names),
+    )
+    assert_array_equal(copy.coef_, model.coef_)
+    assert_array_equal(copy.decision_function(new), model.decision_function(new))
+    again = pickle.loads(pickle.dumps(copy))
+    assert_array_equal(again.decision_function(new), model.decision_function(new))
+    assert_array_equal(again.kernel_.gram(new), model.kernel_.gram(new))
+    with pytest.raises(ValueError, match="feature names"):
+        copy.predict(new[names[::-1]])
+    assert hasattr(model.kernel_.forest_, "predict")  # which was not saved
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        ForestKernel(RandomForestClassifier(5, random_state=0), ancestor="size"),
+        ForestKernel(RandomForestClassifier(5, random_state=0), ancestor="depth"),
+        ForestKernel(RandomForestClassifier(5, random_state=0), oob=True),
+        ForestKernel(ExtraTreesRegressor(5, random_state=0, max_leaf_nodes=9)),
+        ForestKernel(DecisionTreeClassifier(random_state=0)),
+        ForestKernel(
+            BaggingClassifier(
+                DecisionTreeClassifier(), 5, max_features=0.5, random_state=0
+            )
+        ),
+        ForestKernel(OutputKernelRandomForest("dirac", n_estimators=5, random_state=0)),
+    ],
+)
+def test_any_saved_machine_is_the_same(kernel, data):
+    X, y = data
+    model = ForestKernelSVC(kernel, C=1.0, random_state=0).fit(X[::2], y[::2])
+    copy = pickle.loads(pickle.dumps(model))
+    assert_array_equal(copy.decision_function(X), model.decision_function(X))
+    sparse = sp.csr_array(X)
+    if get_tags(model).input_tags.sparse:
+        assert_array_equal(copy.predict(sparse), model.predict(sparse))
 
 
 def test_the_default_forest_is_the_sources():
@@ -1001,5 +1054,12 @@ def test_class_weights_are_positive_numbers(data, solver):
 
 def test_missing_classes_are_named(data):
     y = pd.Series(["a", pd.NA] * 45).astype("string")
-    with pytest.raises(ValueError, match="y has 45 missing values of 90"):
+    with pytest.raises(ValueError, match="y has 45 missing labels of 90"):
         ForestKernel(FORESTS["random forest"]).fit(data[0], y)
+
+
+def test_no_rows_are_refused():
+    X = np.arange(20.0)[:, None]
+    model = ForestKernelSVC(random_state=0, C=1.0).fit(X, X[:, 0] > 9)
+    with pytest.raises(ValueError, match="X must have one row or more"):
+        model.predict(X[:0])

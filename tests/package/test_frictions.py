@@ -381,7 +381,9 @@ def test_14_a_kernel_object_exposes_its_parameters():
     assert "input_kernel__sigma" in (ROOT / "nbs/60_quick_start.ipynb").read_text()
 
 
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+@pytest.mark.parametrize(
+    "form", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.dok_array, sp.lil_matrix]
+)
 @pytest.mark.parametrize(
     "model",
     [

@@ -31,6 +31,7 @@ TESTS = {"page": PAGE}
     [
         (GOOD, ""),
         ("%matplotlib inline\n!ls\ndouble = (2).__mul__", ""),
+        ("def double(x):\n    return (4 * x\n        % 10**9) // 2", ""),
         ("def double(x):\n    return x * x", "AssertionError: twice"),
         (STUB, "AssertionError: twice"),
         ("def double(x)\n    return x", "the answer does not run: SyntaxError"),

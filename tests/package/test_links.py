@@ -271,9 +271,7 @@ def test_thresholds_of_one_class_and_of_neighbouring_numbers():
     assert choose_threshold([False, False], [1.0, 2.0]) == np.inf
     assert choose_threshold([True, True], [1.0, 2.0]) == -np.inf
     assert choose_threshold([True, False, True], [1.0, 1.0, 1.0]) == -np.inf
-    assert (
-        choose_threshold([False, True], [1.0, np.nextafter(1.0, 2.0)]) == -np.inf
-    )  # equal up to rounding
+    assert choose_threshold([False, True], [1.0, np.nextafter(1.0, 2.0)]) == 1.0
     low, high = 0.0, np.nextafter(0.0, 1.0)
     assert choose_threshold([False, True], [low, high]) == low
     assert choose_threshold([False, True], [high, 2.0 * high]) == high  # not half way

@@ -225,7 +225,10 @@ def test_perfect_trees_have_margin_one():
         (lambda: vote_margins([[1, -1]], [1, -1, 1]), r"with n=2 .* got \(3,\)"),
         (lambda: vote_margins(np.empty((0, 2)), [1, -1]), r"\(0, 2\)"),
         (lambda: vote_margins([[0.5, -2.0]], [1, -1]), r"lie in \[-1, 1\]"),
-        (lambda: vote_margins([[0.5, np.nan]], [1, -1]), "hypotheses contains NaN"),
+        (
+            lambda: vote_margins([[0.5, np.nan]], [1, -1]),
+            "hypotheses has 1 missing",
+        ),
         (lambda: vote_margins([[0.5, 0.1]], [1, 0]), "-1 or 1"),
         (lambda: vote_margins([[0, 1]], ["a", "b"]), "one kind"),
         (lambda: vote_margins([[0, 1]], [0, 1], [-1.0]), "none negative"),

@@ -908,8 +908,8 @@ def cases():
     yield KernelCombiner(), X, np.r_[y[:-1], 7], "one member"
     yield KernelCombiner(), X, y[:-1], "inconsistent numbers of samples"
     yield KernelCombiner(), X, None, "requires y to be passed"
-    yield KernelCombiner("precomputed"), X, y, "stack of Gram matrices"
-    yield KernelCombiner("precomputed"), square[:, :, :-1], y, "stack of Gram matrices"
+    yield KernelCombiner("precomputed"), X, y, "list of p Gram matrices"
+    yield KernelCombiner("precomputed"), square[:, :, :-1], y, "list of p Gram matrices"
     yield KernelCombiner("precomputed"), slanted, y, "symmetric"
     yield KernelCombiner("precomputed"), -square, y, "positive semi-definite"
     yield (

@@ -443,3 +443,9 @@ def test_bad_networks(model, A, message):
     X, _, labelled = network()
     with pytest.raises(ValueError, match=message):
         clone(model).fit(X, A, labelled)
+
+
+def test_weights_of_links_are_links():
+    X, A, _ = network()
+    one, other = (MetricLinks(**RBF).fit(X, B).score_pairs() for B in (A, 0.3 * A))
+    assert_allclose(one, other)

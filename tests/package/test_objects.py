@@ -1,6 +1,7 @@
 """Kernels on objects: in every estimator, by name, on outputs and inputs, and what
 they refuse. Their values are checked on the page, against definitions written out."""
 
+import inspect
 import itertools
 import pickle
 from collections import Counter
@@ -9,17 +10,21 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 import okbook
 from okbook.core import (
     CachedKernel,
+    DiffusionKernel,
     GramKernel,
+    InputKernelMixin,
     ObjectKernel,
     OutputKernelKNN,
     PairwiseKernel,
+    RBFKernel,
     SpectrumKernel,
     SubsequenceKernel,
     check_kernel,
@@ -316,3 +321,131 @@ def test_cached_kernel_is_computed_once_for_a_grid():
         CachedKernel("jaccard", SETS).fit()
     with pytest.raises(ValueError, match="positive semi-definite"):
         CachedKernel(Length(), WORDS).fit()
+
+
+PLACES = np.arange(N)
+LINKS = (np.abs(X[:, None, 0] - X[:, 0]) < 0.2) & ~np.eye(N, dtype=bool)
+OVER_NODES = [
+    GramKernel(RBFKernel(sigma=0.5).gram(X)),
+    DiffusionKernel(adjacency=LINKS.astype(float)),
+]
+WITH_INPUTS = [
+    value
+    for value in map(vars(okbook).get, okbook.__all__)
+    if inspect.isclass(value) and issubclass(value, InputKernelMixin)
+]
+
+
+@pytest.mark.parametrize("kernel", OVER_NODES, ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("Estimator", WITH_INPUTS)
+def test_node_numbers_as_inputs_in_both_shapes(Estimator, kernel):
+    """A vector, a list, a column and a column of whole floats are the same inputs, and
+    the Gram matrix itself gives the same predictions."""
+    y = X
+    if not hasattr(Estimator, "score") or "adjacency" in (Estimator.fit.__doc__ or ""):
+        y = LINKS.astype(float)
+    expected = None
+    for nodes in (PLACES, PLACES.tolist(), PLACES[:, None], PLACES[:, None] * 1.0):
+        model = Estimator(input_kernel=clone(kernel)).fit(nodes, y)
+        found = model.predict(nodes[:5])
+        expected = found if expected is None else expected
+        assert_array_equal(found, expected)
+    K = clone(kernel).fit().gram(PLACES)
+    model = Estimator(input_kernel="precomputed").fit(K, y)
+    assert_allclose(found, model.predict(K[:5]), atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", OVER_NODES, ids=lambda k: type(k).__name__)
+def test_node_numbers_in_a_search_and_among_combined_kernels(kernel):
+    labels = (X[:, 0] > 0.5).astype(int)
+    scores = [
+        cross_val_score(OutputKernelKNN(3, input_kernel=kernel), nodes, X, cv=3)
+        for nodes in (PLACES, PLACES[:, None])
+    ]
+    assert_array_equal(*scores)
+    found = [
+        okbook.UniformMKL([kernel]).fit(nodes, labels).predict(nodes)
+        for nodes in (PLACES, PLACES[:, None])
+    ]
+    assert_array_equal(*found)
+
+
+def test_what_is_no_node_number():
+    model = OutputKernelRidge(input_kernel=OVER_NODES[0])
+    for nodes in (PLACES + 0.5, np.c_[PLACES, PLACES], PLACES.astype(str)):
+        with pytest.raises(ValueError, match="a vector or a column of integers.* X: "):
+            model.fit(nodes, X)
+    with pytest.raises(ValueError, match="X must index a Gram matrix of shape"):
+        model.fit(PLACES + 1, X)
+    with pytest.raises(ValueError, match="X must index a Gram matrix of shape"):
+        model.fit(PLACES, X).predict([[N]])
+    with pytest.raises(ValueError, match=r"On the inputs it is .*\(adjacency=A\)"):
+        OutputKernelRidge(input_kernel=DiffusionKernel()).fit(PLACES, X)
+
+
+def test_a_sliced_gram_matrix_is_named():
+    """X by a meta-estimator that does not know of it, y by scikit-learn itself; the
+    advice works."""
+    K = OVER_NODES[0].K
+    inner = OutputKernelRidge(input_kernel="precomputed")
+    message = r"Gram matrix X must be square.*\(16, 24\).*input_kernel=GramKernel\(K\)"
+    with pytest.raises(ValueError, match=message):
+        cross_val_score(
+            TransformedTargetRegressor(inner), K, X[:, 0], cv=3, error_score="raise"
+        )
+    inner = OutputKernelRidge(input_kernel=GramKernel(K))
+    found = cross_val_score(TransformedTargetRegressor(inner), PLACES, X[:, 0], cv=3)
+    assert_allclose(found, cross_val_score(inner, PLACES, X[:, 0], cv=3))
+    with pytest.raises(ValueError, match=r"matrix y .*output_kernel=GramKernel\(K\)"):
+        cross_val_score(
+            OutputKernelKNN(3, output_kernel="precomputed"),
+            X,
+            K,
+            cv=3,
+            error_score="raise",
+        )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "y"),
+    [
+        ("spectrum", WORDS),
+        ("spectrum", [list(word) for word in WORDS]),
+        ("spectrum", [list(word[:1]) for word in WORDS]),  # of one length
+        ("jaccard", SETS),
+        ("weisfeiler_lehman", GRAPHS),
+        ("weisfeiler_lehman", ADJACENT),
+    ],
+)
+@pytest.mark.parametrize(
+    "model", [OutputKernelKNN(3), OutputKernelTree(random_state=0)]
+)
+def test_cross_val_predict_on_lists_of_objects(model, kernel, y):
+    """Prediction by prediction that of a loop, and of the same objects in an array."""
+    model = clone(model).set_params(output_kernel=kernel)
+    found = cross_val_predict(model, X, y, cv=3)
+    vector = np.empty(N, dtype=object)
+    for i, each in enumerate(y):
+        vector[i] = each
+    again = cross_val_predict(model, X, vector, cv=3)
+    assert found.shape == again.shape == (N,)
+    for part in np.split(PLACES, 3):
+        rest = np.setdiff1d(PLACES, part)
+        fold = clone(model).fit(X[rest], [y[i] for i in rest]).predict(X[part])
+        assert isinstance(fold, list)
+        for i, each in zip(part, fold):
+            same = [np.array_equal(other, each) or other is each for other in y]
+            assert any(np.array_equal(y[k], found[i]) for k in np.flatnonzero(same))
+            assert np.array_equal(found[i], again[i]) or found[i] is again[i]
+        assert type(pickle.loads(pickle.dumps(fold))) is type(fold)
+
+
+def test_a_kernel_on_objects_with_checked_outputs():
+    """An estimator that reads its outputs together with its inputs."""
+    for kernel, objects in (("spectrum", WORDS), (OVER_NODES[0], PLACES)):
+        model = okbook.MultiTaskRidge(input_kernel=kernel).fit(objects, X)
+        assert model.predict(objects).shape == (N, 2)
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            model.fit(objects, X[:5])
+        with pytest.raises(ValueError, match="y contains NaN|missing"):
+            model.fit(objects, np.full((N, 2), np.nan))

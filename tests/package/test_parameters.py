@@ -72,6 +72,7 @@ OBJECTS = {
     ),
     **dict.fromkeys(("AutoKernel", "JaccardKernel"), [{"a"}, {"b"}] * 8),
     "WeisfeilerLehmanKernel": [LINKS, LINKS[:8, :8]],
+    "GlobalAlignmentKernel": [NUMBERS[:5], NUMBERS[:8]],
 }
 
 SMALL_FOREST = RandomForestClassifier(3, random_state=0)

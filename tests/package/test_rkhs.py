@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from okbook.core import GramKernel, check_grid, diffusion_gram
+from okbook.core import GramKernel, center_gram, check_grid, diffusion_gram
 from okbook.rkhs import (
     KernelDependencyEstimation,
     OutputKernelRidge,
@@ -304,7 +304,15 @@ def test_cv_chooses_the_least():
         for cls in MODELS
         for kernel in ("linear", "rbf", "dirac")
     ]
-    + [KernelDependencyEstimation(n_components=2, center=True)]
+    + [KernelDependencyEstimation(n_components=2, center=True)],
+    expected_failed_checks=lambda estimator: (
+        {
+            f"check_sample_weight_equivalence_on_{kind}_data": "a copy is left out"
+            for kind in ("dense", "sparse")
+        }
+        if isinstance(estimator, OutputKernelRidgeCV)
+        else {}
+    ),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -423,9 +431,10 @@ def test_weston_whole_is_cortes(center):
         )
     cut = KernelDependencyEstimation(n_components=3, **settings).fit(X, Y)
     U, eigenvalues = output_directions(cortes.gram_, center=center)
+    K = rbf_kernel(X, gamma=0.5)
     gap, b = (
         cut.weights(X) - cortes.weights(X),
-        sla.cho_solve(cortes.factor_, rbf_kernel(X, gamma=0.5)).T,
+        sla.cho_solve(cortes.factor_, center_gram(K) if center else K).T,
     )
     distance = np.einsum("qi,ij,qj->q", gap, cortes.gram_, gap)
     assert_allclose(distance, (b @ U[:, 3:]) ** 2 @ eigenvalues[3:], atol=1e-9)

@@ -206,8 +206,8 @@ def test_extra_trees_copy_no_inputs(large, mapped):
     model.fit(X, y)
     predicting, _ = peak_bytes(lambda: model.apply(X))
     assert predicting < 0.1 * large.nbytes
-    wide = np.asarray(X[:2000], dtype=np.float64)  # this one is converted
-    converted, _ = peak_bytes(lambda: model.apply(wide))
+    whole = X[:2000].astype(int)  # these are converted
+    converted, _ = peak_bytes(lambda: model.apply(whole))
     assert converted > X[:2000].nbytes
 
 

@@ -13,22 +13,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from okbook.core import (
-    NEARLY,
     LinearKernel,
     OutputKernelKNN,
     decode_weights,
+    first_k_smallest,
     first_largest,
     first_smallest,
-    merge_ties,
-    pr_auc,
-    roc_auc,
+    order_up_to_ties,
 )
-from okbook.drawing import strongest_links
+from okbook.core.rounding import UNIT
 from okbook.ensembles import AdaBoost, DecisionStump, RandomizedTreeClassifier
-from okbook.rkhs import choose_threshold
 from okbook.trees import OutputKernelExtraTrees, OutputKernelTree
 
 
@@ -50,10 +46,10 @@ def test_first_smallest_is_exact(seed):
     values = sum((terms / 21)[:, :, k] for k in order)
     smallest = [row.index(min(row)) for row in exact]
     largest = [row.index(max(row)) for row in exact]
-    scale = np.abs(terms / 21).sum(axis=2)
-    assert_array_equal(first_smallest(values, scale=scale), smallest)
-    assert_array_equal(first_largest(values, scale=scale), largest)
-    assert_array_equal(first_smallest(values.T, axis=0, scale=scale.T), smallest)
+    size = np.abs(terms / 21).sum(axis=2)
+    assert_array_equal(first_smallest(values, 4, size=size), smallest)
+    assert_array_equal(first_largest(values, 4, size=size), largest)
+    assert_array_equal(first_smallest(values.T, 4, size=size.T, axis=0), smallest)
 
 
 def test_some_answers_hang_on_the_last_bit():
@@ -64,19 +60,20 @@ def test_some_answers_hang_on_the_last_bit():
 
 
 def test_what_differs_is_not_equal():
-    assert first_smallest([1.0 + 3 * NEARLY, 1.0]) == 1
-    assert first_smallest([1.0 + 0.3 * NEARLY, 1.0]) == 0
-    assert first_largest([1e-30, 2e-30]) == 1
-    assert first_largest([0.0, 1e-17]) == 1
-    assert first_largest([0.0, 1e-17], scale=[1.0, 1.0]) == 0  # what is left of a sum
-    assert first_largest([0.0, 1e-17], scale=[0.0, 1.0]) == 0  # the largest is rounded
+    assert first_smallest([1.0 + 20 * UNIT, 1.0], 4) == 1
+    assert first_smallest([1.0 + 4 * UNIT, 1.0], 4) == 0
+    assert first_largest([1e-30, 2e-30], 4) == 1
+    assert first_largest([0.0, 1e-17], 4) == 1
+    # what is left of a sum, and a largest that is rounded
+    assert first_largest([0.0, 1e-17], 4, size=[1.0, 1.0]) == 0
+    assert first_largest([0.0, 1e-17], 4, size=[0.0, 1.0]) == 0
     assert (
-        first_smallest([np.inf, 5.0, np.inf]) == 1
-        and first_largest([-np.inf, 5.0]) == 1
+        first_smallest([np.inf, 5.0, np.inf], 4) == 1
+        and first_largest([-np.inf, 5.0], 4) == 1
     )
     assert (
-        first_smallest([np.inf, np.inf]) == 0
-        and first_largest([np.inf, 1.0, np.inf]) == 0
+        first_smallest([np.inf, np.inf], 4) == 0
+        and first_largest([np.inf, 1.0, np.inf], 4) == 0
     )
 
 
@@ -96,26 +93,18 @@ def test_a_candidate_at_the_origin_is_as_near_as_another(support, sparse):
         assert decode_weights(W, K, K.diagonal(), support=support) == 0
 
 
-def test_merge_ties():
-    rng = np.random.default_rng(0)
-    values = rng.integers(-3, 4, 3000) / 7
-    merged = merge_ties(shaken(values, rng))
-    assert_array_equal(
-        np.unique(merged, return_inverse=True)[1],
-        np.unique(values, return_inverse=True)[1],
-    )
-    noise = 1e-16 * rng.standard_normal(
-        100
-    )  # what is left of a difference of numbers near one
-    assert len(set(merge_ties(np.r_[noise, 1.0], scale=1.0))) == 2
-    tiny = np.geomspace(
-        1e-300, 1.0, 500
-    )  # kernel values of distant points are small, and not equal
-    assert_array_equal(merge_ties(tiny), tiny)
-    assert_array_equal(
-        merge_ties([np.inf, 1.0, -np.inf, np.inf]), [np.inf, 1.0, -np.inf, np.inf]
-    )
-    assert len(merge_ties([])) == 0
+def test_ties_do_not_chain():
+    """Each number is a tie with the next one; the order joins those that are a tie with
+    the first of a group, and no more."""
+    values = 1.0 + 2.0**-50 * np.arange(9)
+    error = np.full(9, 2.0**-50)
+    for seed in range(20):
+        place = np.random.default_rng(seed).permutation(9)
+        order = order_up_to_ties(values[place], error)
+        assert_array_equal(place[order] // 3, np.repeat(range(3), 3))
+        assert all((np.diff(order[k : k + 3]) > 0).all() for k in (0, 3, 6))
+        chosen = first_k_smallest(values[place][None], error[None], 3)[0]
+        assert set(place[chosen]) <= set(range(5))
 
 
 # Trees
@@ -150,9 +139,7 @@ def test_output_kernel_trees(splitter, seed):
     how = {"splitter": splitter, "random_state": seed, "max_features": 4}
     tree = OutputKernelTree("precomputed", **how).fit(X, K).tree_
     same_tree(tree, OutputKernelTree("precomputed", **how).fit(X, noise).tree_)
-    same_tree(
-        tree, OutputKernelTree("linear", **how).fit(X, shaken(Y, rng)).tree_
-    )  # from the factor
+    same_tree(tree, OutputKernelTree("linear", **how).fit(X, Y).tree_)  # by the factor
 
 
 def test_forests_decode_alike():
@@ -234,7 +221,7 @@ def test_adaboost(learner, monkeypatch):
             assert_array_equal(a, b)
 
 
-# Decoding, neighbours, ranks
+# Decoding and neighbours
 
 
 @pytest.mark.parametrize("support", [False, True])
@@ -264,36 +251,3 @@ def test_neighbours():
         ).astype(int)  # exact
         chosen = np.sort(np.argsort(distances, axis=1, kind="stable")[:, :k], axis=1)
         assert_array_equal(W.indices.reshape(40, k), chosen)
-
-
-def test_ranks():
-    rng = np.random.default_rng(0)
-    truth, scores = rng.integers(0, 2, 400), rng.integers(0, 5, 400) / 7.0
-    noise = shaken(scores, rng)
-    assert roc_auc_score(truth, noise) != roc_auc_score(
-        truth, scores
-    )  # the noise would show
-    np.testing.assert_allclose(
-        roc_auc(truth, noise), roc_auc_score(truth, scores), rtol=1e-13
-    )
-    np.testing.assert_allclose(
-        pr_auc(truth, noise), average_precision_score(truth, scores), rtol=1e-13
-    )
-    for rule in ("f1", "balanced"):
-        np.testing.assert_allclose(
-            choose_threshold(truth > 0, noise, rule),
-            choose_threshold(truth > 0, scores, rule),
-            rtol=1e-12,
-        )
-
-
-def test_strongest_links():
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, 3, (12, 12)) / 7.0
-    scores = scores + scores.T
-    noise = np.triu(shaken(scores, rng))
-    candidates = np.ones((12, 12), dtype=bool)
-    assert_array_equal(
-        strongest_links(noise + np.triu(noise, 1).T, candidates, 9),
-        strongest_links(scores, candidates, 9),
-    )

@@ -1,0 +1,269 @@
+"""Numbers as people have them: any offset and any spread, against exact arithmetic.
+
+A problem is drawn with a spread of 1e-6 to 1e6 and an offset of up to 1e6 spreads; what
+the package answers is compared with fractions, which have no rounding.
+"""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import metrics
+from sklearn.base import BaseEstimator, clone
+
+import okbook as ok
+from okbook import core
+from okbook.drawing import strongest_links
+from okbook.rkhs import choose_threshold, curve_areas
+
+CASES = int(os.environ.get("OKBOOK_CASES", 500))  # more of them: a search by hand
+SEEDS = range(CASES // 25)
+
+
+def draw(seed, n=12, d=2):
+    "Points, their spread, and their offset."
+    rng = np.random.default_rng(seed)
+    spread = 10.0 ** rng.uniform(-6, 6)
+    offset = spread * rng.choice([-1, 1], d) * 10.0 ** rng.uniform(0, 6, d)
+    return rng, offset + spread * rng.random((n, d))
+
+
+def exact(array):
+    "The same numbers as fractions."
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(array, dtype=float))
+
+
+def squares(A, B):
+    "Exact squared distances between rows."
+    return np.array([[((a - b) ** 2).sum() for b in exact(B)] for a in exact(A)])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_distances(seed):
+    rng, A = draw(seed, 15)
+    near = A[:5] + 1e-9 * np.ptp(A, axis=0) * rng.standard_normal((5, 2))
+    for a, b in ((A, A), (near, A)):
+        found, right = core.vector_distances(a, b), squares(a, b)
+        assert (abs(exact(found) - right) <= right * Fraction(1e-9)).all()
+        error = exact(core.distance_rounding(found, a, b))
+        assert (abs(exact(found) - right) <= error).all()
+    found = core.vector_distances(A, A)
+    assert_array_equal(found, found.T)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rbf(seed):
+    _, A = draw(seed)
+    sigma = float(np.ptp(A[:, 0]))
+    right = squares(A, A) / Fraction(sigma) ** 2
+    K = core.RBFKernel(sigma=sigma).gram(A)
+    assert_allclose(K, np.exp(-right.astype(float) / 2), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_neighbours(seed):
+    rng, A = draw(seed, 30)
+    queries = np.r_[A, draw(seed, 5)[1] + 1e-7 * np.ptp(A) * rng.random((5, 2))]
+    D = squares(queries, A)
+    for k in (1, 4):
+        W = ok.OutputKernelKNN(k).fit(A, np.arange(30.0)).weights(queries)
+        chosen = W.indices.reshape(-1, k)
+        right = [sorted(range(30), key=lambda i: (row[i], i))[:k] for row in D]
+        for row, found, best in zip(D, chosen, right):
+            farthest = max(row[i] for i in found)
+            assert farthest <= max(row[i] for i in best) * Fraction(1 + 1e-9)
+    own = ok.OutputKernelKNN(1).fit(A, np.arange(30.0)).predict(A)
+    assert_array_equal(own, np.arange(30.0))
+
+
+def weights(rng, n, q, kind):
+    W = rng.random((q, n)) * (rng.random((q, n)) < 0.4)
+    W[:, 0] += W.sum(axis=1) == 0
+    if kind == "means":
+        W /= W.sum(axis=1, keepdims=True)
+    return sp.csr_array(W)
+
+
+class Given(core.OutputKernelMixin, BaseEstimator):
+    "A method whose weights are given."
+
+    def __init__(
+        self,
+        W=None,
+        output_kernel="linear",
+        output_kernel_params=None,
+        candidates="support",
+    ):
+        self.W = W
+        self.output_kernel = output_kernel
+        self.output_kernel_params = output_kernel_params
+        self.candidates = candidates
+
+    def fit(self, X, y):
+        self.n_features_in_ = 1
+        self._fit_outputs(y, n_samples=len(y))
+        return self
+
+    def weights(self, X):
+        return self.W
+
+
+def distances_to(W, Y, C):
+    "Exact squared distances of the predicted points to candidates."
+    points = exact(W.toarray()) @ exact(Y)
+    return np.array([[((p - c) ** 2).sum() for c in exact(C)] for p in points])
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("kind", ["means", "sums"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_decoding(seed, kind, dense):
+    rng, Y = draw(seed, 20)
+    W = weights(rng, 20, 15, kind)
+    model = Given(W.toarray() if dense else W).fit(None, Y)
+    X, C = np.zeros((15, 1)), Y[:7] + 0.01 * np.ptp(Y, axis=0)
+    # what the weights' own rounding may move, far below any digit of the data
+    moved = Fraction(float(np.abs(Y).max())) * Fraction(1e-14)
+    for candidates in ("support", "train", C):
+        among = Y if isinstance(candidates, str) else C
+        D = distances_to(W, Y, among)
+        if isinstance(candidates, str) and candidates == "support":
+            D = np.where(W.toarray() != 0, D, Fraction(10) ** 40)
+        chosen = model.decode(X, candidates)
+        for row, found in zip(D, chosen):
+            least = min(row)
+            slack = least * Fraction(2e-9) + moved * Fraction(float(least) ** 0.5)
+            assert row[found] <= least + slack
+    D = distances_to(W, Y, Y)
+    order, scores = model.rank(X, "train", k=5)
+    for row, found, score in zip(D, order, scores):
+        right = np.array([float(row[i]) for i in found])
+        slack = 1e-9 * right + 4 * float(moved) * right**0.5
+        assert (np.abs(score + right) <= slack).all()
+        assert (np.diff(right) >= -slack[1:]).all()
+
+
+@pytest.mark.parametrize("kind", ["means", "sums"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_losses_and_scores(seed, kind):
+    rng, Y = draw(seed, 20)
+    W, truth = weights(rng, 20, 9, kind), draw(seed, 9)[1] + 0.3 * np.ptp(Y, axis=0)
+    X, model = np.zeros((9, 1)), Given(W).fit(None, Y)
+    given = exact(W.toarray())
+    if kind == "means":  # as which weights are taken whose sum is one up to rounding
+        given = given / given.sum(axis=1, keepdims=True)
+    right = ((given @ exact(Y) - exact(truth)) ** 2).sum(axis=1)
+    assert_allclose(model.losses(X, truth), right.astype(float), rtol=1e-9)
+    assert_allclose(model.loss(X, truth), float(right.mean()), rtol=1e-9)
+    centred = exact(truth) - exact(truth).mean(axis=0)
+    score = 1 - right.sum() / (centred**2).sum()
+    assert_allclose(model.score(X, truth), float(score), rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        core.output_kernel_loss(truth, Y[:9]),
+        float(((exact(truth) - exact(Y[:9])) ** 2).sum(axis=1).mean()),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_equal_outputs_are_predicted_exactly(seed):
+    rng, Y = draw(seed, 12)
+    Y[:] = Y[0]
+    W = weights(rng, 12, 30, "means")
+    assert_array_equal(Given(W).fit(None, Y).predict(np.zeros((30, 1))), Y[[0] * 30])
+
+
+def score_vectors():
+    "Truth and scores with ties, offsets and extreme scales."
+    rng = np.random.default_rng(0)
+    for case in range(CASES):
+        n = rng.integers(4, 40)
+        truth, scores = rng.integers(0, 2, n), rng.standard_normal(n)
+        truth[:2] = 0, 1
+        scores = np.round(scores, rng.integers(0, 3)) if case % 3 == 0 else scores
+        scores = scores * 10.0 ** rng.integers(-300, 300) if case % 2 else scores
+        scores = scores + rng.choice([0.0, -1e6, 1.7e9]) if case % 5 else scores
+        yield truth, scores
+
+
+def test_curves_are_those_of_scikit_learn():
+    "To the last digit: only the order of the user's own scores counts."
+    for truth, scores in score_vectors():
+        assert core.roc_auc(truth, scores) == metrics.roc_auc_score(truth, scores)
+        areas = (
+            metrics.roc_auc_score(truth, scores),
+            metrics.average_precision_score(truth, scores),
+        )
+        assert core.pr_auc(truth, scores) == areas[1]
+        assert_allclose(curve_areas(truth > 0, scores), areas, rtol=1e-14)
+
+
+def test_thresholds_are_between_scores():
+    "The best F1 of all thresholds on scikit-learn's curve, with the fewest links."
+    for truth, scores in score_vectors():
+        called = scores > choose_threshold(truth > 0, scores)
+        precision, recall, thresholds = metrics.precision_recall_curve(truth, scores)
+        with np.errstate(invalid="ignore"):
+            f1 = (2 * precision * recall / (precision + recall))[:-1]
+        best = thresholds[f1 > np.nanmax(f1) - 1e-14].max()
+        assert_array_equal(called, scores >= best)
+
+
+def test_the_best_pairs_are_sorted_exactly():
+    "Of equals the first; neither an offset nor a scale makes two different ones equal."
+    for case, (_, scores) in enumerate(score_vectors()):
+        m = int((1 + np.sqrt(1 + 8 * len(scores))) / 2)
+        pairs = np.argwhere(np.triu(np.ones((m, m)), 1))
+        given = scores[: len(pairs)]
+        A = np.zeros((m, m))
+        A[tuple(pairs.T)] = A[tuple(pairs[:, ::-1].T)] = given
+        right = sorted(range(len(pairs)), key=lambda i: -Fraction(float(given[i])))
+        k = case % len(pairs) + 1
+        assert_array_equal(strongest_links(A, A == A, k), pairs[right[:k]])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ok.OutputKernelTree(random_state=0),
+        ok.OutputKernelRandomForest(n_estimators=5, random_state=0),
+        ok.OutputKernelExtraTrees(n_estimators=5, random_state=0),
+        ok.OutputKernelBoosting(n_estimators=5, random_state=0),
+        ok.OutputKernelKNN(3),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_inputs_and_outputs_that_are_moved(estimator):
+    """Numbers of 20 binary digits, moved by a million of their units: each operation on
+    them is exact, so that only what the method does with them can lose digits."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.integers(0, 1024, (60, 3)) / 1024, rng.integers(0, 1024, (60, 2)) / 1024
+    queries = rng.integers(0, 1024, (20, 3)) / 1024
+    one = clone(estimator).fit(X, Y)
+    for scale in (2.0**-20, 1.0, 2.0**20):
+        moved = (queries + 2.0**20) * scale
+        other = clone(estimator).fit((X + 2.0**20) * scale, (Y + 2.0**20) * scale)
+        assert_allclose(
+            other.predict(moved) / scale - 2.0**20, one.predict(queries), atol=1e-8
+        )
+        assert_array_equal(other.decode(moved, "train"), one.decode(queries, "train"))
+
+
+@pytest.mark.parametrize("scale", [2.0**-20, 1.0, 2.0**20])
+def test_ridge_on_inputs_that_are_moved(scale):
+    rng = np.random.default_rng(0)
+    X, queries = rng.integers(0, 1024, (60, 3)) / 1024, rng.random((20, 3))
+    model = ok.OutputKernelRidge(
+        lam=0.1, input_kernel="rbf", input_kernel_params={"sigma": scale}
+    ).fit((X + 2.0**20) * scale, rng.random((60, 2)))
+    moved = (queries + 2.0**20) * scale
+
+    def kernel(A):
+        return np.exp(-0.5 * squares(A, (X + 2.0**20) * scale).astype(float) / scale**2)
+
+    K = kernel((X + 2.0**20) * scale)
+    right = np.linalg.solve(K + 0.1 * np.eye(60), kernel(moved).T).T
+    assert_allclose(model.weights(moved), right, atol=1e-9)
