@@ -668,6 +668,9 @@ class Bagging(ClassifierMixin, BaseEstimator):
         seeds = rng.randint(MAX_SEED, size=int(self.n_estimators))
         self._weight, self._n = None if sample_weight is None else weight, len(X)
         learner = self._learner()
+        if not np.isfinite(X).all():
+            # what the learner refuses, it refuses whatever samples are drawn
+            clone(learner).fit(X, codes)
         inputs = prepare_inputs(learner, X)
         self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(fit_hypothesis)(learner, inputs, codes, n_classes, seen, rows, seed)

@@ -410,7 +410,8 @@ def known_failures(model):
             "a part of weighted examples is not one of repeated examples (as "
             "in scikit-learn's gradient boosting)"
         )
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
+        equivalence = "check_sample_weight_equivalence_on_%s_data"
+        return dict.fromkeys((equivalence % "dense", equivalence % "sparse"), reason)
     return {}
 
 
