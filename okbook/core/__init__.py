@@ -71,7 +71,8 @@ from .predictor import (
     predicted_gram,
 )
 from .rounding import (
-    distance_rounding,
+    nearest_vectors,
+    VectorSet,
     first_k_smallest,
     first_largest,
     first_smallest,
@@ -171,7 +172,8 @@ __all__ = [
     "feature_space_losses",
     "feature_space_r2",
     "feature_space_variance",
-    "distance_rounding",
+    "nearest_vectors",
+    "VectorSet",
     "first_k_smallest",
     "first_largest",
     "first_smallest",

@@ -53,12 +53,12 @@ from okbook.core.kernels import (
     diffusion_gram,
 )
 from okbook.core.rounding import (
-    distance_rounding,
+    VectorSet,
     first_k_smallest,
     first_largest,
     first_smallest,
+    nearest_vectors,
     sum_rounding,
-    vector_distances,
 )
 
 # %% ../../nbs/00_core_1_predictor.ipynb #1c51e4eb
@@ -1030,14 +1030,9 @@ class OutputKernelMixin:
         """The same for the linear kernel, from vectors."""
         points, origin, moved = self._points(W)
         among = self.outputs_ if candidates is None else candidates
-        among = _as_columns(among) - origin
-        indices, scores = [], []
-        for rows in _blocks(len(points), len(among)):
-            D = vector_distances(points[rows], among)
-            errors = distance_rounding(D, points[rows], among, moved[rows])
-            indices.append(first_k_smallest(D, errors, min(k, len(among))))
-            scores.append(-np.take_along_axis(D, indices[-1], axis=1))
-        return np.concatenate(indices), np.concatenate(scores)
+        among, length = VectorSet.of(_as_columns(among) - origin), len(among)
+        indices, distances = nearest_vectors(points, among, min(k, length), moved)
+        return indices, -distances
 
     def _points(self, W):
         """Predicted vectors with the mean of the training outputs at the origin, this
@@ -1685,7 +1680,9 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
                 f"{self.n_neighbors}, n_samples_fit = {len(X)}."
             )
         self._keep_inputs(X)
-        if not isinstance(self.input_kernel_, LinearKernel):
+        if isinstance(self.input_kernel_, LinearKernel):
+            self._inputs = VectorSet.of(self.X_)
+        else:
             self._squares = (
                 X.diagonal().copy() if self.X_ is None else self.input_kernel_.diag(X)
             )
@@ -1709,23 +1706,22 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         n, k = self._n_outputs_given, int(self.n_neighbors)
-        nearest = [
-            first_k_smallest(*self._distances(X[rows]), k)
-            for rows in _blocks(len(X), n)
-        ]
-        indices = np.sort(np.concatenate(nearest), axis=1).ravel()
+        indices = np.sort(self._nearest_inputs(X, k), axis=1).ravel()
         indptr = np.arange(0, len(indices) + 1, k)
         shares = np.full(len(indices), 1.0 / k)
         return sp.csr_array((shares, indices, indptr), shape=(len(X), n))
 
-    def _distances(self, X):
-        """Squared distances of the training inputs, up to a constant for each query,
-        and bounds on their rounding."""
+    def _nearest_inputs(self, X, k):
+        """The k nearest training inputs of each query."""
         if isinstance(self.input_kernel_, LinearKernel):
-            with np.errstate(over="ignore", invalid="ignore"):
-                D = vector_distances(X, self.X_)
-            check_finite(D, "The squared distance of inputs", X=X)
-            return D, distance_rounding(D, X, self.X_)
-        K, own = self._cross_gram(X), np.abs(self._squares)
-        size = own + 2.0 * np.abs(K)
-        return self._squares - 2.0 * K, sum_rounding(KERNEL_TERMS, size)
+            with np.errstate(over="ignore"):
+                reach = np.square(X, dtype=float).sum(axis=1).max()
+                bound = 4.0 * (reach + self._inputs.squares.max())
+            check_finite(bound, "The squared distance of inputs", X=X)
+            return nearest_vectors(X, self._inputs, k)[0]
+        nearest = []
+        for rows in _blocks(len(X), self._n_outputs_given, budget=2**20):
+            K, own = self._cross_gram(X[rows]), np.abs(self._squares)
+            error = sum_rounding(KERNEL_TERMS, own + 2.0 * np.abs(K))
+            nearest.append(first_k_smallest(self._squares - 2.0 * K, error, k))
+        return np.concatenate(nearest)

@@ -4,14 +4,15 @@
 
 # %% auto #0
 __all__ = ['UNIT', 'GOOD', 'sum_rounding', 'first_smallest', 'first_largest', 'order_up_to_ties', 'first_k_smallest',
-           'vector_distances', 'distance_rounding']
+           'vector_distances', 'VectorSet', 'nearest_vectors']
 
 # %% ../../nbs/00_core_8_rounding.ipynb #1431cde8
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import njit
 from numba.extending import register_jitable
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from .._types import Array, ArrayLike
@@ -185,6 +186,27 @@ def order_up_to_ties(values: Array, error: Array) -> Array:
 
 # %% ../../nbs/00_core_8_rounding.ipynb #47f9c7c6
 @njit(cache=True, nogil=True)
+def _first_k(row, bound, k):
+    """The same for one row."""
+    last = row.min() if k == 1 else np.partition(row, k - 1)[k - 1]
+    doubt, below = 0.0, 0  # the bound of the last; how many are surely before it
+    for j in range(len(row)):
+        if row[j] == last:
+            doubt = max(doubt, bound[j])
+    for j in range(len(row)):
+        below += row[j] < last and last - row[j] > bound[j] + doubt
+    chosen, places, t = np.empty(k, np.int64), k - below, 0
+    for j in range(len(row)):
+        surely = row[j] < last and last - row[j] > bound[j] + doubt
+        tie = row[j] == last or abs(row[j] - last) <= bound[j] + doubt
+        if surely or (tie and places > 0):
+            places -= not surely
+            chosen[t] = j
+            t += 1
+    return chosen[order_up_to_ties(row[chosen], bound[chosen])] if k > 1 else chosen
+
+
+@njit(cache=True, nogil=True)
 def first_k_smallest(values: Array, error: Array, k: int) -> Array:
     """The k smallest of some computed sums, in each row of a matrix.
 
@@ -216,29 +238,21 @@ def first_k_smallest(values: Array, error: Array, k: int) -> Array:
     """
     chosen = np.empty((len(values), k), np.int64)
     for q in range(len(values)):
-        row, bound = values[q], error[q]
-        last = row.min() if k == 1 else np.partition(row, k - 1)[k - 1]
-        doubt, below = 0.0, 0  # the bound of the last; how many are surely before it
-        for j in range(len(row)):
-            if row[j] == last:
-                doubt = max(doubt, bound[j])
-        for j in range(len(row)):
-            below += row[j] < last and last - row[j] > bound[j] + doubt
-        places, t = k - below, 0
-        for j in range(len(row)):
-            surely = row[j] < last and last - row[j] > bound[j] + doubt
-            tie = row[j] == last or abs(row[j] - last) <= bound[j] + doubt
-            if surely or (tie and places > 0):
-                places -= not surely
-                chosen[q, t] = j
-                t += 1
-        if k > 1:
-            taken = chosen[q].copy()
-            chosen[q] = taken[order_up_to_ties(row[taken], bound[taken])]
+        chosen[q] = _first_k(values[q], error[q], k)
     return chosen
 
 # %% ../../nbs/00_core_8_rounding.ipynb #5210a3b8
 GOOD = 1e-9  # relative error of a squared distance
+
+
+@njit(cache=True, nogil=True)
+def _squared_difference(x, y):
+    """Squared distance of two vectors, from their differences."""
+    total = 0.0
+    for j in range(len(x)):
+        step = x[j] - y[j]
+        total += step * step
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -253,11 +267,7 @@ def _complete_distances(D, a, b, A, B):
             row[j] = own + b[j] - 2.0 * row[j]
         for j in range(len(B)):
             if row[j] < limit * (own + b[j]):
-                total = 0.0
-                for k in range(d):
-                    step = A[i, k] - B[j, k]
-                    total += step * step
-                row[j] = total
+                row[j] = _squared_difference(A[i], B[j])
 
 
 def vector_distances(A: Array, B: Array) -> Array:
@@ -301,46 +311,141 @@ def vector_distances(A: Array, B: Array) -> Array:
     _complete_distances(D, a, b, A, B)
     return D
 
+# %% ../../nbs/00_core_8_rounding.ipynb #c12e29f0
+@njit(cache=True, nogil=True)
+def _scan_distances(D, a, b, A, B, moved, chosen, found):
+    """For each row of squared distances, of which ``a`` is to be added, the k columns
+    of the smallest and these, written to ``chosen`` and ``found``."""
+    k, n_terms, largest = chosen.shape[1], A.shape[1] + 3, b.max()
+    limit = sum_rounding(n_terms, 2.0 / GOOD)
+    near, value, error = np.empty(len(B), np.int64), np.empty(len(B)), np.empty(len(B))
+    for i in range(len(A)):
+        row, own, m = D[i], a[i], 0
+        best, bar, cutoff = np.full(k, np.inf), np.inf, np.inf
+        # a tie with the last of the best has a root of at most its root and this
+        reach = np.sqrt(5.0 * sum_rounding(n_terms, own + largest)) + 2.0 * moved[i]
+        for j in range(len(B)):
+            if row[j] <= bar:
+                near[m], value[m] = j, own + row[j]
+                if value[m] < limit * (own + b[j]):
+                    value[m] = _squared_difference(A[i], B[j])
+                if value[m] < best[-1]:
+                    _insert(best, value[m])
+                    cutoff = (np.sqrt(best[-1]) + reach) ** 2
+                    bar = max(cutoff, limit * (own + largest)) - own
+                m += 1
+        m_near, m = m, 0
+        for t in range(m_near):
+            if value[t] <= cutoff:
+                j, v = near[t], value[t]
+                size = v if v < 0.5 * limit * (own + b[j]) else 2.0 * (own + b[j])
+                near[m], value[m] = j, v
+                error[m] = sum_rounding(n_terms, size) + 2.0 * moved[i] * np.sqrt(v)
+                m += 1
+        first = _first_k(value[:m], error[:m], k)
+        chosen[i], found[i] = near[first], value[first]
 
-def distance_rounding(
-    D: Array, A: Array, B: Array, moved: Array | float = 0.0
-) -> Array:
-    r"""Bounds on the rounding of squared distances.
+
+@njit
+def _insert(best, value):
+    """Put a value into an increasing list, of which the last one is dropped."""
+    place = len(best) - 1
+    while place > 0 and best[place - 1] > value:
+        best[place] = best[place - 1]
+        place -= 1
+    best[place] = value
+
+
+class VectorSet(NamedTuple):
+    """Vectors among which nearest ones are looked for, prepared once.
 
     Parameters
     ----------
-    D : ndarray of shape (q, n)
-        Squared distances, as :func:`vector_distances` computes them.
-    A : ndarray of shape (q, d)
-        The vectors of its rows.
-    B : ndarray of shape (n, d)
-        The vectors of its columns.
-    moved : ndarray of shape (q,), optional
-        How far rounding may have moved each vector of the rows, if they are the result
-        of a computation.
-
-    Returns
-    -------
-    ndarray of shape (q, n)
-        The bounds: if a vector moves by e, its squared distance to another one
-        changes by at most :math:`2 e \sqrt D + e^2`, and of that the first term
-        alone may change the order of two distances from the same vector.
-
-    Notes
-    -----
-    The arguments are trusted. Derived in :ref:`ch-core-rounding`.
+    vectors : ndarray of shape (n, d)
+        The vectors, in double precision.
+    origin : ndarray of shape (d,)
+        Their mean.
+    squares : ndarray of shape (n,)
+        Their squared distances to the mean.
+    terms : ndarray of shape (n, d + 1)
+        The vectors from the mean, times -2, and the squares.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import distance_rounding, vector_distances
-    >>> A = np.array([[5.4e6], [5.4e6 + 0.001]])
-    >>> bool(distance_rounding(vector_distances(A, A), A, A).max() < 1e-20)
-    True
+    >>> from okbook.core import VectorSet
+    >>> VectorSet.of(np.array([[1.0], [3.0]])).terms
+    array([[ 2.,  1.],
+           [-2.,  1.]])
     """
-    origin, n = B.mean(axis=0, dtype=float), B.shape[1] + 3
-    a = row_norms(np.subtract(A, origin, dtype=float), squared=True)
-    b = row_norms(np.subtract(B, origin, dtype=float), squared=True)
-    size = 2.0 * np.add.outer(a, b)
-    error = np.where(D < sum_rounding(n, size) / GOOD, D, size)
-    return sum_rounding(n, error) + 2.0 * np.reshape(moved, (-1, 1)) * np.sqrt(D)
+
+    vectors: np.ndarray
+    origin: np.ndarray
+    squares: np.ndarray
+    terms: np.ndarray
+
+    @classmethod
+    def of(cls, vectors: Array) -> Self:
+        "Prepare some vectors."
+        vectors = np.asarray(vectors, dtype=float)
+        origin = vectors.mean(axis=0)
+        moved = vectors - origin
+        squares = row_norms(moved, squared=True)
+        return cls(vectors, origin, squares, np.column_stack([-2.0 * moved, squares]))
+
+
+def nearest_vectors(
+    A: Array, among: VectorSet, k: int, moved: Array | None = None
+) -> tuple[Array, Array]:
+    """The k vectors of a set that are nearest to each of some others.
+
+    Parameters
+    ----------
+    A : ndarray of shape (q, d)
+        Vectors.
+    among : VectorSet
+        The set.
+    k : int
+        How many, from 1 to n.
+    moved : ndarray of shape (q,), optional
+        How far rounding may have moved each row of ``A``, if they are the result of a
+        computation.
+
+    Returns
+    -------
+    indices : ndarray of shape (q, k)
+        Their numbers, the nearest first, as :func:`first_k_smallest` orders them.
+    distances : ndarray of shape (q, k)
+        Their squared distances, each with a relative error of at most 1e-9.
+
+    Notes
+    -----
+    The arguments are trusted. Besides the results it needs memory for 64 rows of
+    distances. Derived in :ref:`ch-core-rounding`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.core import VectorSet, nearest_vectors
+    >>> among = VectorSet.of(np.array([[5.3e6], [5.4e6 + 0.5]]))
+    >>> nearest_vectors(np.array([[5.4e6]]), among, 1)
+    (array([[1]]), array([[0.25]]))
+    """
+    A = np.asarray(A, dtype=float)
+    moved = np.zeros(len(A)) if moved is None else moved
+    own = A - among.origin
+    a = row_norms(own, squared=True)
+    own = np.column_stack([own, np.ones(len(A))])
+    chosen, found = np.empty((len(A), k), np.int64), np.empty((len(A), k))
+    for rows in gen_batches(len(A), 64):
+        _scan_distances(
+            own[rows] @ among.terms.T,
+            a[rows],
+            among.squares,
+            A[rows],
+            among.vectors,
+            moved[rows],
+            chosen[rows],
+            found[rows],
+        )
+    return chosen, found

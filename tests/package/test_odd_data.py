@@ -73,7 +73,7 @@ TAKES_ANYTHING = {
     "first_smallest",
     "sum_rounding",
     "vector_distances",
-    "distance_rounding",
+    "nearest_vectors",
     "first_largest",
     "Bootstrap.split",
     "FunctionKernel.gram",

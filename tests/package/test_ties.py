@@ -12,15 +12,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from okbook.core import (
     LinearKernel,
     OutputKernelKNN,
+    VectorSet,
     decode_weights,
     first_k_smallest,
     first_largest,
     first_smallest,
+    nearest_vectors,
     order_up_to_ties,
 )
 from okbook.core.rounding import UNIT
@@ -251,3 +253,17 @@ def test_neighbours():
         ).astype(int)  # exact
         chosen = np.sort(np.argsort(distances, axis=1, kind="stable")[:, :k], axis=1)
         assert_array_equal(W.indices.reshape(40, k), chosen)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_nearest_vectors(seed):
+    "Points of a grid, of which many are equally far, with whole distances."
+    rng = np.random.default_rng(seed)
+    d, n, q = rng.integers(1, 5), rng.integers(1, 300), rng.integers(1, 150)
+    A, B = rng.integers(-3, 4, (q, d)) + 1e6, rng.integers(-3, 4, (n, d)) + 1e6
+    k, moved = rng.integers(1, n + 1), np.where(rng.random(q) < 0.5, 0.0, 0.3)
+    D = np.square(A[:, None] - B).sum(axis=2)
+    columns, distances = nearest_vectors(A, VectorSet.of(B), k, moved)
+    right = first_k_smallest(D, 2.0 * moved[:, None] * np.sqrt(D), k)
+    assert_array_equal(columns, right)
+    assert_allclose(distances, np.take_along_axis(D, right, axis=1), rtol=1e-9)
