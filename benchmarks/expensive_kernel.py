@@ -23,7 +23,7 @@ import numpy as np
 from measure import timed
 
 from okbook.core import normalize_gram
-from okbook.trees import OutputKernelBagging, look_up, tabulate_leaves
+from okbook.trees import OutputKernelBagging
 
 PAGE = Path(__file__).parents[1] / "nbs/01_trees_6_lookup.ipynb"
 FIELDS = ("method", "evaluations", "rms error", "seconds")
@@ -67,10 +67,10 @@ def main():
         "precomputed", n_estimators=200, oob_score=True, random_state=0
     ).fit(np.array([describe(g) for g in old]), K)
     s, Q = np.linalg.eigh(K)
-    table = tabulate_leaves(forest, Q * np.sqrt(np.maximum(s, 0.0)))
+    table = forest.contributions(Q * np.sqrt(np.maximum(s, 0.0)))
 
     def by_forest():
-        points = look_up(forest, table, np.array([describe(g) for g in new]))
+        points = forest.activations(np.array([describe(g) for g in new])) @ table
         return points @ points.T
 
     seconds, found = timed(by_forest, process_time)

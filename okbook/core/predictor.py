@@ -8,6 +8,7 @@ __all__ = ['KERNEL_TERMS', 'output_kernel_loss', 'decode_weights', 'feature_spac
            'InputKernelMixin', 'OutputKernelKNN']
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -302,6 +303,15 @@ def _mean_points(W, Y, origin):
     surplus, size = W.sum(axis=1) - 1.0, np.abs(W).sum(axis=1) + 1.0
     surplus[np.abs(surplus) <= sum_rounding(W.shape[1] + 2, size)] = 0.0
     return W @ Y + np.multiply.outer(surplus, origin)
+
+
+def _weighted_means(W, Y):
+    """The points sum_i w_i y_i: equal vectors have themselves for their mean, to the
+    last digit."""
+    if sp.issparse(W):
+        return _mean_points(W, Y, np.zeros(Y.shape[1]))
+    origin = Y.mean(axis=0)
+    return _mean_points(W, Y - origin, origin) + origin
 
 
 @nb.njit(cache=True, nogil=True)
@@ -742,6 +752,52 @@ class _ObjectList(list):
         return objects if dtype is None else objects.astype(dtype)
 
 
+class _Queries:
+    """The predicted points of some queries: weights of the training outputs, or what
+    has the same effect, activations of units and the contribution of each unit. Either
+    is computed when it is asked for."""
+
+    def __init__(self, model, X):
+        check_is_fitted(model)
+        self.model, self.X = model, X
+
+    @cached_property
+    def weights(self):
+        return self.model._checked_weights(self.X)
+
+    @cached_property
+    def activations(self):
+        return self.model.activations(self.X)
+
+    @property
+    def shape(self):
+        return self.activations.shape[0], self.model._n_outputs_given
+
+    def sums(self, name, rows):
+        """The sums over the training outputs of weights times rows, from the table of
+        contributions of this name; None if it would be too large, or has not paid
+        yet."""
+        table = self.model._table(name, rows, self.activations.shape[0])
+        return None if table is None else self.activations @ table
+
+    def reach(self, name, rows):
+        """A bound on the sum of the absolute terms of each query, in any column of a
+        table that is there."""
+        tables, key = self.model._tables, name + ", sizes"
+        if key not in tables:
+            tables[key] = self.model._sizes(rows(), tables[name])
+        return abs(self.activations) @ tables[key]
+
+    def n_terms(self):
+        "How many operations a term passes through."
+        return self.model._n_terms()
+
+
+def _weights_of(W):
+    """The weights themselves."""
+    return W.weights if isinstance(W, _Queries) else W
+
+
 class OutputKernelMixin:
     r"""The shared predictor :math:`\hat\phi(x) = \sum_i w_i(x) \phi(y_i)`: everything
     that follows from the weights.
@@ -759,7 +815,11 @@ class OutputKernelMixin:
       each training output.
 
     From these it has ``predict``, ``decode``, ``rank``, ``predict_proba``,
-    ``predict_gram``, ``losses``, ``loss``, ``score`` and scikit-learn's tags.
+    ``predict_gram``, ``losses``, ``loss``, ``score`` and scikit-learn's tags. They
+    become faster if it also defines ``contributions(V)`` and ``activations(X)``, with
+    ``activations(X) @ contributions(V)`` equal to ``weights(X) @ V`` for all ``V``:
+    what each unit (a leaf, a training example) adds does not depend on the query, and
+    is computed once.
     ``_fit_outputs`` validates the parameters: those three, and all that are in
     ``_parameter_constraints`` of the estimator. ``_checked_weights(X)`` are weights
     of a checked shape. For weights that do not come from ``weights(X)``, as those
@@ -846,6 +906,7 @@ class OutputKernelMixin:
                 f"{n_samples}, y has {len(gram)}."
             )
         self._training_gram, self._n_outputs_given = gram, len(gram)
+        self._tables: dict[str, Any] = {}
         self.kernel_, self.outputs_ = gram.kernel, gram.outputs
         if isinstance(self.kernel_, DiracKernel):
             self.classes_, self._y_codes = np.unique(self.outputs_, return_inverse=True)
@@ -882,6 +943,86 @@ class OutputKernelMixin:
             f"{type(self).__name__} must define weights(X), of shape (n_queries, "
             f"n_train)."
         )
+
+    def activations(self, X: ArrayLike) -> Any:
+        """How much each query takes of each unit; the units are the training outputs,
+        unless a method knows better.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries.
+
+        Returns
+        -------
+        array-like of shape (q, u)
+            What can be multiplied by contributions, from the left.
+
+        Notes
+        -----
+        eq-core-units. Derived in :ref:`ch-core-predictor`.
+        """
+        return self._checked_weights(X)
+
+    def contributions(self, V: Array) -> Array:
+        """What each unit adds, for a row of numbers for each training output.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, d)
+            For example the outputs themselves, their features, or their kernel with
+            some candidates.
+
+        Returns
+        -------
+        ndarray of shape (u, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+
+        Notes
+        -----
+        eq-core-units. Derived in :ref:`ch-core-predictor`.
+        """
+        return V
+
+    def _queries(self, X):
+        """Predicted points: weights, if the method knows nothing else."""
+        weights_only = type(self).contributions is OutputKernelMixin.contributions
+        return self._checked_weights(X) if weights_only else _Queries(self, X)
+
+    def _table(self, name, rows, n_queries):
+        """Contributions that are kept. Those of wide rows, the values of a kernel, are
+        computed when so many queries have been asked that they pay."""
+        tables = self._tables
+        if name not in tables:
+            values, counter = rows(), name + ", asked"
+            asked = tables[counter] = tables.get(counter, 0) + n_queries
+            early = name in ("gram", "candidates") and not self._pays(asked)
+            if early or not self._affordable(values.shape[1]):
+                return None
+            tables[name] = self.contributions(values)
+        return tables[name]
+
+    def _sizes(self, values, table):
+        """For each unit, a bound on the absolute values of its contributions, and of
+        what they are made of."""
+        return np.abs(table).max(axis=1, initial=0.0)
+
+    def _n_terms(self):
+        """How many operations a term of a prediction passes through."""
+        return self._n_outputs_given + 2
+
+    def _affordable(self, n_columns):
+        """Whether there is memory for a table."""
+        return True
+
+    def _pays(self, n_queries):
+        """Whether a table of kernel values is worth its computation for so many
+        queries."""
+        return True
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return state | {"_tables": {}} if "_tables" in state else state
 
     def _checked_weights(self, X):
         """The weights as a CSR matrix or a dense one, a column for each training
@@ -935,7 +1076,7 @@ class OutputKernelMixin:
         -----
         OK3 eq. 14 (eq-ok3-14) and 18 (eq-ok3-18). Derived in :ref:`ch-core-predictor`.
         """
-        W = self._checked_weights(X)
+        W = self._queries(X)
         if per_query:
             return np.array([best[0] for best, _ in self._rank_each(W, candidates, 1)])
         return self._decode(W, self.candidates if candidates is None else candidates)[0]
@@ -985,7 +1126,7 @@ class OutputKernelMixin:
         Derived in :ref:`ch-core-predictor`.
         """
         check_scalar(k, "k", Integral, min_val=1)
-        W = self._checked_weights(X)
+        W = self._queries(X)
         if per_query:
             ranked = list(self._rank_each(W, candidates, k))
             return [best for best, _ in ranked], [scores for _, scores in ranked]
@@ -994,7 +1135,7 @@ class OutputKernelMixin:
             if candidates not in ("support", "train"):
                 raise ValueError(_CANDIDATES + f"got {candidates!r}.")
             candidates = None
-        else:
+        elif isinstance(self.kernel_, LinearKernel):
             candidates = self._check_candidates(candidates)
         return self._nearest(W, candidates, k)
 
@@ -1004,17 +1145,16 @@ class OutputKernelMixin:
         if isinstance(self.kernel_, LinearKernel):
             return self._nearest_vectors(W, candidates, k)
         if candidates is None:
-            K, diag = self.gram_, self.gram_.diagonal()
+            K, diag, name = self.gram_, self.gram_.diagonal(), "gram"
         else:
-            kernel, outputs = self._kernel_and_outputs()
-            K, diag = kernel.gram(outputs, candidates), kernel.diag(candidates)
-        return self._nearest_columns(W, K, diag, k)
+            _, K, diag, name = self._prepare_candidates(candidates)
+        return self._nearest_columns(W, K, diag, k, name)
 
-    def _nearest_columns(self, W, K, diag, k):
+    def _nearest_columns(self, W, K, diag, k, name=None):
         """The same, with a column of K for each candidate."""
         indices, scores = [], []
         norms = self._losses_of_zero(W)
-        for distances, errors in _decoding_scores(W, K, diag):
+        for distances, errors in self._scores(W, K, diag, name):
             indices.append(first_k_smallest(distances, errors, min(k, len(diag))))
             scores.append(np.take_along_axis(distances, indices[-1], axis=1))
         far = np.concatenate(scores) + norms[:, None]
@@ -1022,6 +1162,9 @@ class OutputKernelMixin:
 
     def _losses_of_zero(self, W):
         """Squared norm of each predicted point."""
+        if hasattr(self.kernel_, "features"):
+            return row_norms(self._feature_means(W), squared=True)
+        W = _weights_of(W)
         return feature_space_losses(
             W, self.gram_, np.zeros(W.shape), np.zeros(W.shape[0])
         )
@@ -1040,6 +1183,22 @@ class OutputKernelMixin:
         known = _as_columns(self.outputs_)
         origin = known.mean(axis=0)
         known = known - origin
+        if isinstance(W, _Queries):
+
+            def rows():
+                return np.column_stack([known, np.ones(len(known))])
+
+            sums = W.sums("centred", rows)
+            if sums is not None:
+                points, surplus = sums[:, :-1], sums[:, -1] - 1.0
+                reach = W.reach("centred", rows)
+                error = sum_rounding(W.n_terms(), 2.0 * reach)
+                surplus[np.abs(surplus) <= error] = 0.0
+                points += np.multiply.outer(surplus, origin)
+                far = np.abs(surplus) * np.linalg.norm(origin)
+                width = np.sqrt(known.shape[1])
+                return points, origin, width * error + sum_rounding(W.n_terms(), far)
+        W = _weights_of(W)
         points = _mean_points(W, known, origin)
         n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
         reach = abs(W) @ np.sqrt(row_norms(known, squared=True))
@@ -1056,6 +1215,7 @@ class OutputKernelMixin:
                 f"{type(lists).__name__ if length is None else length}."
             )
         kernel, outputs = self._kernel_and_outputs()
+        W = _weights_of(W)
         lists, start = [self._check_candidates(some) for some in lists], 0
         while start < len(lists):
             stop, flat = start + 1, list(lists[start])
@@ -1084,19 +1244,62 @@ class OutputKernelMixin:
             support = candidates == "support"
             if isinstance(self.kernel_, LinearKernel):
                 return self._decode_vectors(W, support), self.outputs_
-            K = self.gram_
-            return decode_weights(W, K, K.diagonal(), support=support), self.outputs_
-        candidates = self._check_candidates(candidates)
+            if support:
+                return self._decode_support(W), self.outputs_
+            K, name = self.gram_, "gram"
+            return self._decode_columns(W, K, K.diagonal(), name), self.outputs_
         if isinstance(self.kernel_, LinearKernel):
+            candidates = self._check_candidates(candidates)
             return self._nearest_vectors(W, candidates, 1)[0][:, 0], candidates
+        candidates, K, diag, name = self._prepare_candidates(candidates)
+        return self._decode_columns(W, K, diag, name), candidates
+
+    def _decode_support(self, W):
+        """Indices of the nearest training outputs of non-zero weight."""
+        K = self.gram_
+        return decode_weights(_weights_of(W), K, K.diagonal(), support=True)
+
+    def _decode_columns(self, W, K, diag, name):
+        """Indices of the nearest candidates, with a column of K for each."""
+        parts = self._scores(W, K, diag, name)
+        return np.concatenate([first_k_smallest(*part, 1)[:, 0] for part in parts])
+
+    def _scores(self, W, K, diag, name):
+        """By blocks of queries, what is least for the nearest candidate, and bounds on
+        the rounding: from weights, or from a table of this name."""
+        table = None
+        if name is not None and isinstance(W, _Queries):
+            table = self._table(name, lambda: K, W.shape[0])
+        if table is None:
+            yield from _decoding_scores(_weights_of(W), K, diag)
+            return
+        reach = W.reach(name, lambda: K)
+        for rows in _blocks(W.shape[0], len(diag)):
+            scores = diag - 2.0 * (W.activations[rows] @ table)
+            size = np.add.outer(2.0 * reach[rows], np.abs(diag))
+            yield scores, sum_rounding(W.n_terms() + KERNEL_TERMS, size)
+
+    def _prepare_candidates(self, candidates):
+        """Candidates that have been checked, their kernel with the training outputs and
+        with themselves, and the name of the table; those of the constructor are
+        kept."""
+        kept, own = self._tables.get("given"), candidates is self.candidates
+        if own and kept is not None and kept[0] is candidates:
+            return *kept[1:], "candidates"
         kernel, outputs = self._kernel_and_outputs()
-        K, diag = kernel.gram(outputs, candidates), kernel.diag(candidates)
-        return decode_weights(W, K, diag), candidates
+        checked = self._check_candidates(candidates)
+        found = checked, kernel.gram(outputs, checked), kernel.diag(checked)
+        if own:
+            self._tables["given"] = candidates, *found
+            for key in ("candidates", "candidates, sizes", "candidates, asked"):
+                self._tables.pop(key, None)
+        return *found, "candidates" if own else None
 
     def _decode_vectors(self, W, support):
         """Indices of the nearest training outputs (linear kernel only)."""
         if not support:
             return self._nearest_vectors(W, None, 1)[0][:, 0]
+        W = _weights_of(W)
         points, origin, moved = self._points(W)
         known, rows = _as_columns(self.outputs_) - origin, sp.csr_array(W)
         best = _decode_support(
@@ -1182,7 +1385,7 @@ class OutputKernelMixin:
                 "predict_gram(X) for predicted kernel values, or decode(X) for the "
                 "nearest training example."
             )
-        W = self._checked_weights(X)
+        W = self._queries(X)
         if not per_query:
             return self._predict(W, candidates)
         chosen = [best[0] for best, _ in self._rank_each(W, candidates, 1)]
@@ -1209,23 +1412,35 @@ class OutputKernelMixin:
         """The weighted means of the outputs (linear kernel only): equal outputs have
         themselves for their mean, to the last digit."""
         known = _as_columns(self.outputs_)
-        if sp.issparse(W):
-            means = _mean_points(W, known, np.zeros(known.shape[1]))
-        else:
-            origin = known.mean(axis=0)
-            means = _mean_points(W, known - origin, origin) + origin
+        means = W.sums("features", lambda: known) if isinstance(W, _Queries) else None
+        if means is None:
+            means = _weighted_means(_weights_of(W), known)
         return means.reshape(W.shape[0], *self.outputs_.shape[1:])
 
     def _votes(self, W):
         """The class of the largest weight, the first among ties."""
-        n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
-        size = self._class_weights(abs(W))
-        return first_largest(self._class_weights(W), n_terms + 2, size=size)
+        votes = self._class_weights(W)
+        if isinstance(W, _Queries) and "features" in self._tables:
+            size, n_terms = self._vote_sizes(W, votes), W.n_terms()
+        else:
+            W = _weights_of(W)
+            n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
+            size, n_terms = self._class_weights(abs(W)), n_terms + 2
+        return first_largest(votes, n_terms, size=size)
+
+    def _vote_sizes(self, W, votes):
+        """A bound on the sum of the absolute terms of each vote."""
+        return W.reach("features", self._onehot)[:, None]
+
+    def _onehot(self):
+        """The classes of the training outputs, in columns (Dirac kernel only)."""
+        onehot = np.equal.outer(self._y_codes, np.arange(len(self.classes_)))
+        return onehot.astype(float)
 
     def _class_weights(self, W):
         """Sum of the weights of each class (Dirac kernel only)."""
-        onehot = np.equal.outer(self._y_codes, np.arange(len(self.classes_)))
-        return W @ onehot.astype(float)
+        found = W.sums("features", self._onehot) if isinstance(W, _Queries) else None
+        return _weights_of(W) @ self._onehot() if found is None else found
 
     @available_if(is_dirac)
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -1248,7 +1463,7 @@ class OutputKernelMixin:
         Where the largest sums differ by less than their rounding, ``predict`` takes the
         first of these classes, which need not have the largest entry here.
         """
-        return class_probabilities(self._class_weights(self._checked_weights(X)))
+        return class_probabilities(self._class_weights(self._queries(X)))
 
     def predict_gram(self, X1: ArrayLike, X2: ArrayLike | None = None) -> Array:
         r"""Predicted kernel between the outputs of queries, :math:`W_1 K W_2^\top`.
@@ -1270,12 +1485,21 @@ class OutputKernelMixin:
         -----
         OK3 eq. 21 (eq-ok3-21). Derived in :ref:`ch-core-predictor` and :ref:`ch-trees`.
         """
-        W1 = self._checked_weights(X1)
-        W2 = W1 if X2 is None else self._checked_weights(X2)
+        W1 = self._queries(X1)
+        W2 = W1 if X2 is None else self._queries(X2)
         if hasattr(self.kernel_, "features"):
-            Phi = self.kernel_.features(self.outputs_)
-            return (W1 @ Phi) @ (W2 @ Phi).T
-        return predicted_gram(W1, W2, self.gram_)
+            points = self._feature_means(W1)
+            return points @ (points if W1 is W2 else self._feature_means(W2)).T
+        return predicted_gram(_weights_of(W1), _weights_of(W2), self.gram_)
+
+    def _feature_means(self, W):
+        """The predicted points, in the features of the kernel."""
+
+        def features():
+            return self.kernel_.features(self.outputs_)
+
+        found = W.sums("features", features) if isinstance(W, _Queries) else None
+        return _weights_of(W) @ features() if found is None else found
 
     def losses(
         self, X: ArrayLike, y: Outputs, *, diag: ArrayLike | None = None
@@ -1303,11 +1527,12 @@ class OutputKernelMixin:
         -----
         OK3 eq. 12 (eq-ok3-12). Derived in :ref:`ch-core-predictor`.
         """
-        W = self._checked_weights(X)
         if self.kernel_ is not None:
+            W = self._queries(X)
             y = self.kernel_.check(y)
             check_consistent_length(X, y)
             return self._losses(W, y)
+        W = self._checked_weights(X)
         y = check_array(y, dtype=[np.float64, np.float32], input_name="y")
         if diag is not None:
             diag = check_array(
@@ -1338,20 +1563,21 @@ class OutputKernelMixin:
         kernel, outputs = self._kernel_and_outputs(by_index)
         diag = kernel.diag(y)
         if not hasattr(kernel, "features"):
-            return feature_space_losses(W, self.gram_, kernel.gram(y, outputs), diag)
+            cross = kernel.gram(y, outputs)
+            return feature_space_losses(_weights_of(W), self.gram_, cross, diag)
         if isinstance(kernel, LinearKernel) and np.shape(y)[1:] == outputs.shape[1:]:
             points, origin, _ = self._points(W)
             return row_norms(points - (_as_columns(y) - origin), squared=True)
-        truth, known = kernel.features(y), kernel.features(outputs)
-        if truth.shape[1] != known.shape[1]:
+        truth, points = kernel.features(y), self._feature_means(W)
+        if truth.shape[1] != points.shape[1]:
             raise ValueError(
-                f"y must have {known.shape[1]} columns, like the training outputs: "
+                f"y must have {points.shape[1]} columns, like the training outputs: "
                 f"got shape {np.shape(y)}."
             )
         unseen = np.maximum(
             diag - row_norms(truth, squared=True), 0.0
         )  # the part of a new label that no feature holds
-        return row_norms(W @ known - truth, squared=True) + unseen
+        return row_norms(points - truth, squared=True) + unseen
 
     def loss(
         self,
@@ -1416,7 +1642,7 @@ class OutputKernelMixin:
             raise ValueError(
                 "A Gram matrix alone gives no score: use loss(X, cross_gram, diag=...)."
             )
-        W, y = self._checked_weights(X), self.kernel_.check(y)
+        W, y = self._queries(X), self.kernel_.check(y)
         check_consistent_length(X, y)
         return self._score(W, y, check_sample_weight(sample_weight, W.shape[0]))
 

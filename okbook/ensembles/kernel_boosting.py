@@ -20,11 +20,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed
-from ..core import OutputKernelMixin, sum_rounding, validate_arrays
+from ..core import sum_rounding, validate_arrays
 from okbook.trees import (
     TREE_CONSTRAINTS,
     FactorOutputs,
     GramOutputs,
+    LeafMixin,
     Tree,
     check_queries,
     feature_shares,
@@ -217,7 +218,7 @@ def _random_subset(uniforms, n_kept):
 ROUNDING = {FactorOutputs: 1e-28, GramOutputs: 1e-14}
 
 
-class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
+class OutputKernelBoosting(LeafMixin, BaseEstimator):
     r"""Gradient boosting of output-kernel trees.
 
     Goes down the mean loss in the feature space of the output kernel,
@@ -536,6 +537,47 @@ class OutputKernelBoosting(OutputKernelMixin, BaseEstimator):
         for rows in gen_batches(len(X), 64):
             W[rows] = _backward_weights(*model, X[rows])
         return W
+
+    _mean = False  # a sum of leaves, and of the mean that boosting starts from
+
+    def _grown_trees(self):
+        "The trees."
+        return self.trees_
+
+    def contributions(self, V: Array) -> Array:
+        r"""What each leaf adds to a prediction, and last the mean that all start from.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, d)
+            A row for each training example.
+
+        Returns
+        -------
+        ndarray of shape (n_leaves + 1, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+
+        Notes
+        -----
+        eq-kboost-step for the rows of V, :math:`O(nd)` operations a tree. Derived in
+        :ref:`ch-kernel-boosting`.
+        """
+        residuals = np.array(V, dtype=float, order="C")
+        origin = residuals[np.argmax(self._prior > 0)].copy()
+        mean = self._prior @ (residuals - origin) + origin
+        residuals -= mean
+        means = []
+        for each in self._rounds:
+            part = _leaf_means(residuals, each.leaf, each.share(), each.n_leaves)
+            _subtract_rows(residuals, part, each.leaf, self.learning_rate)
+            means.append(self.learning_rate * part)
+        return np.concatenate([*means, mean[None]])
+
+    def _sizes(self, values, table):
+        return np.abs(table).max(axis=1) + np.abs(values).max()
+
+    def _pays(self, n_queries):
+        return n_queries >= len(self.trees_)
 
     def staged_weights(self, X: ArrayLike) -> Iterator[Any]:
         r"""Weights of the training outputs after each tree.

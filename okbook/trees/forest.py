@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed, Sparse
-from ..core import OutputKernelMixin, validate_arrays
+from ..core import validate_arrays
+from .lookup import LeafMixin
 from .pruning import prune_tree
 from okbook.trees.tree import (
     TREE_CONSTRAINTS,
@@ -191,7 +192,7 @@ def _grow_one(grower, seed, split_seed, n_draws, sample_weight, ccp_alpha):
 def _as_estimator(tree, params, shared):
     "A fitted tree of an ensemble: it shares the outputs, and owns its nodes."
     member = OutputKernelTree(**params)
-    vars(member).update(shared, tree_=tree)
+    vars(member).update(shared, tree_=tree, _tables={})
     return member
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #31384531
@@ -262,7 +263,7 @@ def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
     return sp.csr_array(sp.diags_array(scale) @ total), seen > 0
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #0e28aab1
-class _Forest(OutputKernelMixin, BaseEstimator):
+class _Forest(LeafMixin, BaseEstimator):
     "What bagging, random forests and extra-trees share: all but the constructor."
 
     _parameter_constraints = TREE_CONSTRAINTS | {
@@ -335,7 +336,7 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         grown = tqdm(grown, name, self.n_estimators, unit="tree", disable=silent)
         own = self.get_params(deep=False)
         params = {name: own[name] for name in OutputKernelTree().get_params()}
-        of_the_forest = {*own, "estimators_", "oob_loss_", "oob_score_"}
+        of_the_forest = {*own, "estimators_", "oob_loss_", "oob_score_", "_tables"}
         shared = {k: v for k, v in vars(self).items() if k not in of_the_forest}
         self.estimators_ = [
             _as_estimator(tree, params | {"random_state": seed}, shared)
@@ -373,6 +374,10 @@ class _Forest(OutputKernelMixin, BaseEstimator):
         losses = self._losses(W, y, by_index)
         self.oob_loss_ = float(losses.mean())
         self.oob_score_ = self._score(W, y, by_index=by_index, losses=losses)
+
+    def _grown_trees(self):
+        "The trees of the ensemble."
+        return [member.tree_ for member in self.estimators_]
 
     def weights(self, X: ArrayLike) -> Sparse:
         r"""Weights of the training outputs in the prediction, :math:`k_\mathcal{T}(x_i,

@@ -31,6 +31,7 @@ from okbook.core import (
     LinearKernel,
     OutputKernelMixin,
     check_sample_weight,
+    decode_weights,
     is_factor,
     pivoted_cholesky,
     sum_rounding,
@@ -48,6 +49,7 @@ from okbook.trees._splits import (
 )
 from ._table import grow_on_table, grow_table
 from .columns import read_inputs
+from .lookup import LeafMixin
 from .pruning import prune_tree, weakest_links
 
 if TYPE_CHECKING:  # for signatures
@@ -1051,7 +1053,7 @@ def check_queries(model: BaseEstimator, X: ArrayLike) -> Array:
     return read_inputs(model, X, reset=False)[0]
 
 # %% ../../nbs/01_trees_3_tree.ipynb #f15f166e
-class OutputKernelTree(OutputKernelMixin, BaseEstimator):
+class OutputKernelTree(LeafMixin, BaseEstimator):
     r"""A decision tree whose outputs live in the feature space of a kernel (OK3).
 
     Every split maximises the decrease of the variance of the outputs in feature space,
@@ -1263,6 +1265,24 @@ class OutputKernelTree(OutputKernelMixin, BaseEstimator):
         """
         leaves = self.apply(X)
         return node_weights(self.tree_, leaves)
+
+    def _grown_trees(self):
+        "The tree."
+        return [self.tree_]
+
+    def _decode_support(self, W):
+        "Pre-images of leaves, each of which is looked for once."
+        if not hasattr(W, "activations"):
+            return super()._decode_support(W)
+        rows = W.activations.rows()[:, 0]
+        if "pre-images" not in self._tables:
+            self._tables["pre-images"] = np.full(len(self._pack().leaves), -1)
+        chosen = self._tables["pre-images"]
+        new = np.unique(rows[chosen[rows] < 0])
+        if len(new):
+            K, W = self.gram_, node_weights(self.tree_, self._pack().leaves[new])
+            chosen[new] = decode_weights(W, K, K.diagonal(), support=True)
+        return chosen[rows]
 
     def decision_path(self, X: ArrayLike) -> Sparse:
         """Nodes that each query passes.

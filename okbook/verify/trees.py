@@ -33,14 +33,11 @@ from okbook.trees import (
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
     OutputKernelTree,
-    decode_leaves,
     impurity_decreases,
-    look_up,
     node_depths,
     node_prototypes,
     out_of_bag_weights,
     split_score,
-    tabulate_leaves,
     weakest_links,
 )
 from okbook.verify.fuzz import (
@@ -683,12 +680,14 @@ def _judge_lookup(X, Phi, weight, Q, seed, all):
     forest.fit(X, Phi, weight)
     trees = [member.tree_ for member in forest.estimators_]
     W = np.mean([_leaf_weights(tree, X, Q) for tree in trees], axis=0)
-    table = tabulate_leaves(forest, Phi)
+    table = forest.contributions(Phi)
     K = np.exp(-np.square(Phi[:, None] - Phi[None]).sum(axis=2) / Phi.shape[1])
     one = OutputKernelTree("rbf", max_depth=2).fit(X, Phi, weight)
     linear = OutputKernelTree(max_depth=2).fit(X, Phi, weight)
-    found = [compare(look_up(forest, table, Q), W @ Phi, 1e-9, 1.0, "table")]
-    chosen = decode_leaves(one, "train" if all else "support")
+    points = forest.activations(Q) @ table
+    found = [compare(points, W @ Phi, 1e-9, 1.0, "table")]
+    decoded = one.decode(Q, candidates="train" if all else "support")
+    chosen = dict(zip(one.apply(Q), decoded))
     near = node_prototypes(one, np.arange(one.tree_.node_count))
     means = node_prototypes(linear, np.arange(linear.tree_.node_count))
     for node in range(one.tree_.node_count):
@@ -698,11 +697,9 @@ def _judge_lookup(X, Phi, weight, Q, seed, all):
         place = np.flatnonzero((near[node] == Phi).all(axis=1))[0]
         least = apart[inside].min()
         found.append(compare(apart[place], least, 1e-9, 1.0, "prototype"))
-        if one.tree_.feature[node] < 0:
+        if node in chosen:
             least = apart.min() if all else least
             found.append(compare(apart[chosen[node]], least, 1e-9, 1.0, "pre-image"))
-        else:
-            found.append(compare(chosen[node], -1, 0.0, 1.0, "no leaf"))
     for node in range(linear.tree_.node_count):
         inside = _members(linear.tree_, node)
         mean = weight[inside] @ Phi[inside] / weight[inside].sum()

@@ -1,20 +1,17 @@
 """Tables of leaves: predictions from them are those of the weights, whatever the
-ensemble, and what is refused."""
+ensemble."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from okbook.core import OutputKernelKNN, predicted_gram
+from okbook.core import decode_weights, predicted_gram
 from okbook.ensembles import OutputKernelBoosting
 from okbook.trees import (
     OutputKernelBagging,
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
     OutputKernelTree,
-    decode_leaves,
-    look_up,
-    tabulate_leaves,
 )
 
 RNG = np.random.default_rng(0)
@@ -22,41 +19,39 @@ X, Y, Q = RNG.normal(size=(60, 3)), RNG.normal(size=(60, 2)), RNG.normal(size=(4
 TIES = np.round(Y)  # equal outputs, so that candidates tie
 
 
-@pytest.mark.parametrize("among", ["support", "train"])
 @pytest.mark.parametrize("options", [{}, {"max_depth": 2}, {"ccp_alpha": 0.05}])
-def test_pre_images_of_leaves_are_those_of_the_queries(options, among):
+def test_pre_images_of_leaves_are_those_of_the_queries(options):
     "eq-ok3-14: bit for bit, with ties, weights, pruning and a tree of one leaf."
     weight = RNG.integers(0, 3, 60)
-    for y, kernel in ((Y, "rbf"), (TIES, "linear"), (TIES, "rbf")):
+    for y, kernel in ((Y, "rbf"), (TIES, "rbf"), (TIES, "polynomial")):
         for sample_weight in (None, weight):
             tree = OutputKernelTree(kernel, random_state=0, **options)
-            tree.fit(X, y, sample_weight)
-            table = decode_leaves(tree, among)
-            assert_array_equal(table[tree.apply(Q)], tree.decode(Q, candidates=among))
-            assert_array_equal(table < 0, tree.tree_.feature >= 0)
+            K = tree.fit(X, y, sample_weight).gram_
+            right = decode_weights(tree.weights(Q), K, K.diagonal(), support=True)
+            for some in (slice(3), slice(None), slice(None)):  # some leaves are known
+                assert_array_equal(tree.decode(Q[some]), right[some])
     one = OutputKernelTree("rbf", min_samples_leaf=31).fit(X, Y)
-    assert len(set(decode_leaves(one)[one.apply(Q)])) == 1
+    assert len(set(one.decode(Q))) == 1
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        OutputKernelTree("rbf", min_samples_leaf=3, random_state=0),
-        OutputKernelExtraTrees("rbf", n_estimators=7, random_state=0),
-        OutputKernelBagging("rbf", n_estimators=7, random_state=0),
-        OutputKernelRandomForest("rbf", n_estimators=7, random_state=0),
-    ],
-    ids=lambda model: type(model).__name__,
-)
+MODELS = [
+    OutputKernelTree("rbf", min_samples_leaf=3, random_state=0),
+    OutputKernelExtraTrees("rbf", n_estimators=7, random_state=0),
+    OutputKernelBagging("rbf", n_estimators=7, random_state=0),
+    OutputKernelRandomForest("rbf", n_estimators=7, random_state=0),
+    OutputKernelBoosting("rbf", n_estimators=7, random_state=0, subsample=0.7),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_a_prediction_is_a_mean_of_rows(model):
     "eq-lookup-mean: bootstraps, where weights are no kernel, included."
     W = model.fit(X, Y).weights(Q)
-    values = RNG.normal(size=(60, 4))
-    found = look_up(model, tabulate_leaves(model, values), Q)
-    assert_allclose(found, W @ values, atol=1e-12)
+    values, reached = RNG.normal(size=(60, 4)), model.activations(Q)
+    assert_allclose(reached @ model.contributions(values), W @ values, atol=1e-12)
     K = model.gram_
     s, U = np.linalg.eigh(K)
-    points = look_up(model, tabulate_leaves(model, U * np.sqrt(np.maximum(s, 0))), Q)
+    points = reached @ model.contributions(U * np.sqrt(np.maximum(s, 0)))
     assert_allclose(points @ points.T, predicted_gram(W, W, K), atol=1e-9)
 
 
@@ -65,7 +60,7 @@ def test_the_mean_of_trees_is_no_mean_over_leaves():
     the weights of the bootstrap."""
     model = OutputKernelBagging(n_estimators=5, min_samples_leaf=8, random_state=0)
     W, values = model.fit(X, Y).weights(Q).toarray(), RNG.normal(size=(60, 2))
-    right = look_up(model, tabulate_leaves(model, values), Q)
+    right = model.activations(Q) @ model.contributions(values)
     together = (W > 0) @ values / (W > 0).sum(axis=1, keepdims=True)
     assert np.abs(together - right).max() > 0.01
     unweighted = np.zeros_like(right)
@@ -73,26 +68,6 @@ def test_the_mean_of_trees_is_no_mean_over_leaves():
         mine = member.weights(Q).toarray() > 0
         unweighted += mine @ values / mine.sum(axis=1, keepdims=True) / 5
     assert np.abs(unweighted - right).max() > 0.01
-
-
-def test_what_is_refused():
-    tree = OutputKernelTree().fit(X, Y)
-    forest = OutputKernelBagging(n_estimators=3, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="tabulate_leaves"):
-        decode_leaves(forest)
-    with pytest.raises(ValueError, match="'support' or 'train': got 'all'"):
-        decode_leaves(tree, "all")
-    with pytest.raises(ValueError, match=r"60 rows, .* got shape \(59, 2\)"):
-        tabulate_leaves(tree, Y[1:])
-    with pytest.raises(ValueError, match="NaN"):
-        tabulate_leaves(tree, np.full((60, 1), np.nan))
-    with pytest.raises(ValueError, match="of 1 trees, the model has 3"):
-        look_up(forest, tabulate_leaves(tree, Y), Q)
-    with pytest.raises(TypeError, match="OutputKernelKNN"):
-        tabulate_leaves(OutputKernelKNN().fit(X, Y), Y)
-    boosted = OutputKernelBoosting(n_estimators=2, random_state=0).fit(X, Y)
-    with pytest.raises(TypeError, match="OutputKernelBoosting"):
-        tabulate_leaves(boosted, Y)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -74,6 +74,7 @@ TAKES_ANYTHING = {
     "sum_rounding",
     "vector_distances",
     "nearest_vectors",
+    "leaf_means",
     "first_largest",
     "Bootstrap.split",
     "FunctionKernel.gram",
@@ -95,7 +96,6 @@ TREES = (
     "OutputKernelRandomForest",
     "OutputKernelTree",
     "RandomizedTreeClassifier",
-    "look_up",
     "predict_tree",
 )
 

@@ -39,7 +39,6 @@ from okbook.trees import (
     decision_paths,
     export_text,
     find_leaves,
-    look_up,
     mean_weights,
     node_weights,
     out_of_bag_weights,
@@ -49,7 +48,6 @@ from okbook.trees import (
     resolve_min_samples,
     search_form,
     split_score,
-    tabulate_leaves,
     tree as trees,
     tree_leaves,
 )
@@ -1104,12 +1102,6 @@ def test_huge_limits_are_no_limits(model):
         (lambda t, X: out_of_bag_weights([t.tree_], X[:5]), "must be the 24 inputs"),
         (lambda t, X: out_of_bag_weights([], X), "trees must be a list of trees"),
         (lambda t, X: mean_weights([]), "parts must hold the weights"),
-        (
-            lambda t, X: look_up(
-                OutputKernelTree().fit(X, X), tabulate_leaves(t, X), X
-            ),
-            "trees with other numbers of nodes",
-        ),
     ],
 )
 def test_functions_say_what_they_are_given(call, message):
