@@ -1020,9 +1020,25 @@ class OutputKernelMixin:
         queries."""
         return True
 
+    _pickled_tables: tuple[str, ...] = ()  # others are computed again
+
     def __getstate__(self):
         state = super().__getstate__()
-        return state | {"_tables": {}} if "_tables" in state else state
+        if "_tables" not in state:
+            return state
+        tables = state["_tables"]
+        kept = {name: tables[name] for name in self._pickled_tables if name in tables}
+        return state | {"_tables": kept}
+
+    def _feature_rows(self):
+        """Features of the training outputs, for a kernel that has such: the outputs
+        themselves, their classes in columns, or others."""
+        if isinstance(self.kernel_, LinearKernel):
+            return _as_columns(self.outputs_)
+        if isinstance(self.kernel_, DiracKernel):
+            onehot = np.equal.outer(self._y_codes, np.arange(len(self.classes_)))
+            return onehot.astype(float)
+        return self.kernel_.features(self.outputs_)
 
     def _checked_weights(self, X):
         """The weights as a CSR matrix or a dense one, a column for each training
@@ -1274,7 +1290,7 @@ class OutputKernelMixin:
             yield from _decoding_scores(_weights_of(W), K, diag)
             return
         reach = W.reach(name, lambda: K)
-        for rows in _blocks(W.shape[0], len(diag)):
+        for rows in _blocks(W.shape[0], len(diag), budget=2**18):  # in the cache
             scores = diag - 2.0 * (W.activations[rows] @ table)
             size = np.add.outer(2.0 * reach[rows], np.abs(diag))
             yield scores, sum_rounding(W.n_terms() + KERNEL_TERMS, size)
@@ -1411,10 +1427,10 @@ class OutputKernelMixin:
     def _means(self, W):
         """The weighted means of the outputs (linear kernel only): equal outputs have
         themselves for their mean, to the last digit."""
-        known = _as_columns(self.outputs_)
-        means = W.sums("features", lambda: known) if isinstance(W, _Queries) else None
+        rows = self._feature_rows
+        means = W.sums("features", rows) if isinstance(W, _Queries) else None
         if means is None:
-            means = _weighted_means(_weights_of(W), known)
+            means = _weighted_means(_weights_of(W), rows())
         return means.reshape(W.shape[0], *self.outputs_.shape[1:])
 
     def _votes(self, W):
@@ -1430,17 +1446,11 @@ class OutputKernelMixin:
 
     def _vote_sizes(self, W, votes):
         """A bound on the sum of the absolute terms of each vote."""
-        return W.reach("features", self._onehot)[:, None]
-
-    def _onehot(self):
-        """The classes of the training outputs, in columns (Dirac kernel only)."""
-        onehot = np.equal.outer(self._y_codes, np.arange(len(self.classes_)))
-        return onehot.astype(float)
+        return W.reach("features", self._feature_rows)[:, None]
 
     def _class_weights(self, W):
         """Sum of the weights of each class (Dirac kernel only)."""
-        found = W.sums("features", self._onehot) if isinstance(W, _Queries) else None
-        return _weights_of(W) @ self._onehot() if found is None else found
+        return self._feature_means(W)
 
     @available_if(is_dirac)
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -1494,12 +1504,9 @@ class OutputKernelMixin:
 
     def _feature_means(self, W):
         """The predicted points, in the features of the kernel."""
-
-        def features():
-            return self.kernel_.features(self.outputs_)
-
-        found = W.sums("features", features) if isinstance(W, _Queries) else None
-        return _weights_of(W) @ features() if found is None else found
+        rows = self._feature_rows
+        found = W.sums("features", rows) if isinstance(W, _Queries) else None
+        return _weights_of(W) @ rows() if found is None else found
 
     def losses(
         self, X: ArrayLike, y: Outputs, *, diag: ArrayLike | None = None

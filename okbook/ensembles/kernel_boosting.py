@@ -577,7 +577,7 @@ class OutputKernelBoosting(LeafMixin, BaseEstimator):
         return np.abs(table).max(axis=1) + np.abs(values).max()
 
     def _pays(self, n_queries):
-        return n_queries >= len(self.trees_)
+        return 2 * n_queries >= len(self._prior)
 
     def staged_weights(self, X: ArrayLike) -> Iterator[Any]:
         r"""Weights of the training outputs after each tree.

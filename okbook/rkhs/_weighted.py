@@ -93,6 +93,29 @@ class _Weighting:
         """
         return self._centre(K_cross)
 
+    def rows(self, V: Array) -> tuple[Array, Array | None]:
+        """Rows of numbers, one for each output, to which the inverse is applied if one
+        solves for them and not for queries.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, d)
+            For example the outputs themselves.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, d)
+            The rows, minus their mean if there is an intercept, times the roots.
+        mean : ndarray of shape (d,) or None
+            Their mean, if there is an intercept.
+        """
+        mean = None
+        if self.means is not None:
+            first = V[self.share.argmax()]
+            mean = self.share @ (V - first) + first  # exact if all are equal
+            V = V - mean
+        return V if self.root is None else self.root[:, None] * V, mean
+
     def weights(self, W: Array) -> Array:
         """Weights of the outputs from those of ridge regression on the other matrices.
 

@@ -671,9 +671,40 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         ndarray of shape (n_queries, n_train)
             Weights: dense, of either sign.
         """
+        return self.activations(X) @ self.dual_coef_
+
+    def activations(self, X: ArrayLike) -> Array:
+        """Kernel between queries and training inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_train)
+            One row a query.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._cross_gram(X) @ self.dual_coef_
+        return self._cross_gram(X)
+
+    def contributions(self, V: Array) -> Array:
+        """What each training input adds.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n_train, d)
+            A row of numbers for each training output.
+
+        Returns
+        -------
+        ndarray of shape (n_train, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+        """
+        return self.dual_coef_ @ V
 
     def _choose_penalties(self, K):
         """The ridge and the shrinkage, which are given."""
@@ -1090,10 +1121,42 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         ndarray of shape (n_queries, n_train)
             Weights, zero beyond the margin if not centred; rows sum to zero if centred.
         """
+        W = self.activations(X) * (self.alpha_ / self.lengths_)
+        return W - W.mean(axis=1, keepdims=True) if self.center else W
+
+    def activations(self, X: ArrayLike) -> Array:
+        """Kernel between queries and training inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_train)
+            One row a query.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        W = self._cross_gram(X) * (self.alpha_ / self.lengths_)
-        return W - W.mean(axis=1, keepdims=True) if self.center else W
+        return self._cross_gram(X)
+
+    def contributions(self, V: Array) -> Array:
+        """What each training input adds.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n_train, d)
+            A row of numbers for each training output.
+
+        Returns
+        -------
+        ndarray of shape (n_train, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+        """
+        V = V - V.mean(axis=0) if self.center else V
+        return (self.alpha_ / self.lengths_)[:, None] * V
 
     def __sklearn_tags__(self):
         """Tell scikit-learn that lengths are not fitted."""

@@ -567,9 +567,40 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         ndarray of shape (n_queries, n_train)
             Weights of either sign; rows sum to zero.
         """
+        return self.activations(X) @ self.dual_coef_
+
+    def activations(self, X: ArrayLike) -> Array:
+        """Kernel between queries and training inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_train)
+            One row a query.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._cross_gram(X) @ self.dual_coef_
+        return self._cross_gram(X)
+
+    def contributions(self, V: Array) -> Array:
+        """What each training input adds.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n_train, d)
+            A row of numbers for each training output.
+
+        Returns
+        -------
+        ndarray of shape (n_train, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+        """
+        return self.dual_coef_ @ V
 
     def __sklearn_tags__(self):
         """Tell scikit-learn that no squared error is minimised."""

@@ -619,13 +619,19 @@ class KernelDependencyEstimation(OutputKernelRidge):
             If ``lam`` is not positive, ``n_components`` not a positive integer, or the
             input kernel indefinite.
         """
-        super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
+
+    def _solve_features(self, sample_weight):
+        """The same for the part of the features in the principal directions."""
         self.directions_ = None
         if self.n_components is not None:
             self.directions_, _ = output_directions(
-                self.gram_, self.n_components, self.center, sample_weight=sample_weight
+                self._training_gram.value(),
+                self.n_components,
+                self.center,
+                sample_weight=sample_weight,
             )
-        return self
+        super()._solve_features(sample_weight)
 
     def _project(self, W):
         """Weights of the (centred) outputs on the directions (eq-rkhs-weston)."""

@@ -438,7 +438,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     ----------
     factor_ : tuple of (ndarray of shape (n_train, n_train), bool)
         Cholesky factor of the Gram matrix of the inputs, centred and weighted if asked
-        for, plus ``lam`` times the identity, for :func:`scipy.linalg.cho_solve`.
+        for, plus ``lam`` times the identity.
     kernel_ : Kernel or None
         The fitted output kernel; None if only a Gram matrix was given.
     input_kernel_ : Kernel or None
@@ -528,7 +528,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             If a parameter has no meaning, a weight is negative, or the Gram matrix of
             the inputs is not positive semi-definite.
         """
-        self.factor_ = None
+        self._ridge = self._factor = None
         self._validate_params()
         X = validate_data(self, X, dtype=np.float64)
         sample_weight = check_sample_weight(sample_weight, X.shape[0])
@@ -536,8 +536,31 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         K = self._fit_centred(X)
         self._weighting = _Weighting(K, sample_weight, self.center)
         lam = self._choose_ridge(K, sample_weight)
-        self.factor_ = ridge_factor(self._weighting.gram(K), lam)
+        self._factor = ridge_factor(self._weighting.gram(K), lam)
+        self._ridge = lam
+        self._solve_features(sample_weight)
         return self
+
+    def _solve_features(self, sample_weight):
+        """The dual coefficients of the features of the outputs, if they have such."""
+        if hasattr(self.kernel_, "features"):
+            self._table("features", self._feature_rows, 0)
+
+    @property
+    def factor_(self) -> tuple[Array, bool]:
+        """Cholesky factor of the Gram matrix of the inputs, centred and weighted if
+        asked for, plus ``lam`` times the identity, for :func:`scipy.linalg.cho_solve`.
+        It is not pickled where the inputs are known, and is computed again when
+        weights are asked for."""
+        check_is_fitted(self)
+        if self._factor is None:
+            K = self.input_kernel_.gram(self.X_)
+            self._factor = ridge_factor(self._weighting.gram(K), self._ridge)
+        return self._factor
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return state if state.get("X_") is None else state | {"_factor": None}
 
     def _fit_centred(self, X):
         """Gram matrix of the inputs. An intercept allows to move vectors, so that their
@@ -564,21 +587,71 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         ndarray of shape (n_queries, n_train)
             Weights: dense, of either sign; rows sum to one only with ``center``.
         """
+        W = self._project(ridge_weights(self.factor_, self._weighted_cross(X)))
+        return self._weighting.weights(W)
+
+    def _weighted_cross(self, X):
+        """Kernel between queries and training inputs, centred and weighted."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self._origin is not None:
             X = X - self._origin
-        K_cross = self._weighting.cross(self._cross_gram(X))
-        W = self._project(ridge_weights(self.factor_, K_cross))
-        return self._weighting.weights(W)
+        return self._weighting.cross(self._cross_gram(X))
+
+    def activations(self, X: ArrayLike) -> Array:
+        """Kernel between queries and training inputs, the first factor of
+        ``thm-rrsn-3``; with ``center`` it is the centred kernel, and there is a column
+        of ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_train) or (n_queries, n_train + 1)
+            One row a query.
+        """
+        K_cross = self._weighted_cross(X)
+        if not self.center:
+            return K_cross
+        return np.column_stack([K_cross, np.ones(len(K_cross))])
+
+    def contributions(self, V: Array) -> Array:
+        r"""Dual coefficients :math:`(K_x + \lambda_1 I)^{-1} V`, the other factor of
+        ``thm-rrsn-3``; with ``center``, those of the rows minus their mean, and last
+        the mean.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n_train, d)
+            A row of numbers for each training output.
+
+        Returns
+        -------
+        ndarray of shape (n_train, d) or (n_train + 1, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+        """
+        V, mean = self._weighting.rows(V)
+        dual = sla.cho_solve(self.factor_, self._project(V.T).T, check_finite=False)
+        return np.vstack([dual, mean]) if self.center else dual
+
+    _pickled_tables = ("features",)
+
+    def _pays(self, n_queries):
+        """One solution for each training output, or one for each query."""
+        return 2 * n_queries >= self._n_outputs_given
 
     def _project(self, W):
-        """What becomes of the weights of the (centred) outputs: nothing."""
+        """What becomes of the weights of the (centred) outputs: nothing. The matrix is
+        symmetric, so that rows of numbers are projected by it, too."""
         return W
 
     def __sklearn_is_fitted__(self):
         """A fit that stopped at bad input does not count."""
-        return getattr(self, "factor_", None) is not None
+        return getattr(self, "_ridge", None) is not None
 
     def _choose_ridge(self, K, sample_weight):
         """The ridge, which is given."""

@@ -338,11 +338,32 @@ class SmoothedRidgeMixin:
         ndarray of shape (q, l)
             Weights: dense, of either sign.
         """
+        return self.activations(X) @ self._dual_weights()
+
+    def _dual_weights(self):
+        """Weights of the labelled outputs in terms of the kernel's values with the
+        landmarks, and of what is left of those with the other nodes."""
+        return np.vstack([self.dual_coef_, self._other_dual])
+
+    def activations(self, X: ArrayLike) -> Array:
+        """Kernel between queries and nodes, in terms of the rows of the factor.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, p)
+            Queries, nodes of ``fit`` or unseen; or their kernel values with all nodes,
+            of shape (q, n).
+
+        Returns
+        -------
+        ndarray of shape (q, n)
+            One row a query.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         nodes = np.r_[self.landmarks_, self.others_]
         if not nodes.size:  # the kernel is zero at all nodes
-            return np.zeros((X.shape[0], len(self.labelled_)))
+            return np.zeros((X.shape[0], 0))
         K = (
             X[:, nodes]
             if self.X_ is None
@@ -351,7 +372,22 @@ class SmoothedRidgeMixin:
         K, K_others = np.hsplit(K, [len(self.landmarks_)])
         rows = extend_factor(self._landmark_factor, K)
         left = kernel_remainder(rows, self._other_rows, K_others)
-        return rows @ self.dual_coef_ + left @ self._other_dual
+        return np.hstack([rows, left])
+
+    def contributions(self, V: Array) -> Array:
+        """What each node adds.
+
+        Parameters
+        ----------
+        V : ndarray of shape (l, d)
+            A row of numbers for each labelled output.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+        """
+        return self._dual_weights() @ V
 
     def _take_outputs(self, y, labelled, n_nodes):
         """Keep the outputs of the labelled nodes."""

@@ -15,7 +15,7 @@ from sklearn.utils import gen_even_slices
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike
-from ..core import KERNEL_TERMS, OutputKernelMixin, sum_rounding
+from ..core import OutputKernelMixin
 from .columns import read_inputs
 
 if TYPE_CHECKING:  # for signatures
@@ -186,12 +186,14 @@ def _mean_rows(X, nodes, roots, missing_left, sets, table, out):
         first[i] = _row_reached(X, i, roots[0], nodes, missing_left, sets)
     for t in range(1, len(roots)):
         for i in range(len(X)):
-            row = _row_reached(X, i, roots[t], nodes, missing_left, sets)
-            for c in range(table.shape[1]):
-                out[i, c] += table[row, c] - table[first[i], c]
+            row = table[_row_reached(X, i, roots[t], nodes, missing_left, sets)]
+            origin, total = table[first[i]], out[i]
+            for c in range(len(row)):
+                total[c] += row[c] - origin[c]
     for i in range(len(X)):
-        for c in range(table.shape[1]):
-            out[i, c] = out[i, c] / len(roots) + table[first[i], c]
+        origin, total = table[first[i]], out[i]
+        for c in range(len(origin)):
+            total[c] = total[c] / len(roots) + origin[c]
 
 
 @njit(cache=True, nogil=True)
@@ -201,9 +203,10 @@ def _add_rows(X, nodes, roots, missing_left, sets, table, out):
     for begin in range(0, len(X), step):
         for t in range(len(roots)):
             for i in range(begin, begin + step):
-                row = _row_reached(X, i, roots[t], nodes, missing_left, sets)
-                for c in range(table.shape[1]):
-                    out[i, c] += table[row, c]
+                row = table[_row_reached(X, i, roots[t], nodes, missing_left, sets)]
+                total = out[i]
+                for c in range(len(row)):
+                    total[c] += row[c]
 
 
 @njit(cache=True, nogil=True)
@@ -295,33 +298,23 @@ class ReachedLeaves:
 
 # %% ../../nbs/01_trees_6_lookup.ipynb #341716fd
 @njit(cache=True, nogil=True)
-def _decode_reached(rows, start, stop, samples, table, diag, reach, n_terms):
-    """For each query the example of its leaves that is nearest to the prediction, the
-    lowest one among ties, from a table of the kernel's means over leaves."""
-    n_trees, seen = rows.shape[1], np.full(len(diag), -1)
-    best, support = np.empty(len(rows), np.int64), np.empty(len(diag), np.int64)
-    sums, error = np.empty(len(diag)), np.empty(len(diag))
+def _first_reached(rows, start, stop, samples, scores, errors):
+    """For each query the example of its leaves of the least score, the lowest one among
+    ties."""
+    best, seen = np.empty(len(rows), np.int64), np.full(scores.shape[1], -1)
     for q in range(len(rows)):
-        m, lowest, doubt = 0, np.inf, 0.0
-        for t in range(n_trees):
-            for k in range(start[rows[q, t]], stop[rows[q, t]]):
-                if seen[samples[k]] != q:
-                    seen[samples[k]], support[m], sums[m] = q, samples[k], 0.0
-                    m += 1
-        for t in range(n_trees):
-            row = table[rows[q, t]]
-            for a in range(m):
-                sums[a] += row[support[a]]
-        for a in range(m):
-            own = abs(diag[support[a]])
-            sums[a] = diag[support[a]] - 2.0 * sums[a] / n_trees
-            error[a] = sum_rounding(n_terms, own + 2.0 * np.sqrt(own) * reach[q])
-            if sums[a] < lowest:
-                lowest, doubt = sums[a], error[a]
-        best[q] = len(diag)
-        for a in range(m):
-            if sums[a] - lowest <= error[a] + doubt:
-                best[q] = min(best[q], support[a])
+        lowest, doubt = np.inf, 0.0
+        for leaf in rows[q]:
+            for k in range(start[leaf], stop[leaf]):
+                c = samples[k]
+                if seen[c] != q:
+                    seen[c] = q
+                    if scores[q, c] < lowest:
+                        lowest, doubt = scores[q, c], errors[q, c]
+        for c in range(len(seen)):
+            if seen[c] == q and scores[q, c] - lowest <= errors[q, c] + doubt:
+                best[q] = c
+                break
     return best
 
 
@@ -425,16 +418,15 @@ class LeafMixin(OutputKernelMixin):
         if not (self._mean and hasattr(W, "activations")):
             return super()._decode_support(W)
         K, rows = self.gram_, W.activations.rows()
-        table = self._table("gram", lambda: K, len(rows))
-        if table is None:
+        if self._table("gram", lambda: K, len(rows)) is None:
             return super()._decode_support(W)
         if "examples" not in self._tables:
             self._tables["examples"] = _leaf_examples(self._grown_trees())
-        diag, n_terms = K.diagonal(), self._n_terms() + KERNEL_TERMS
-        norms = self.contributions(np.sqrt(np.abs(diag))[:, None])
-        reach = (W.activations @ norms)[:, 0]
-        examples = self._tables["examples"]
-        return _decode_reached(rows, *examples, table, diag, reach, n_terms)
+        best, examples = [], self._tables["examples"]
+        for scores, errors in self._scores(W, K, K.diagonal(), "gram"):
+            part, rows = np.split(rows, [len(scores)])
+            best.append(_first_reached(part, *examples, scores, errors))
+        return np.concatenate(best)
 
 
 def _leaf_examples(trees):
