@@ -58,6 +58,7 @@ from .objects import (
 from .predictor import (
     KERNEL_TERMS,
     InputKernelMixin,
+    LazyRows,
     OutputKernelKNN,
     OutputKernelMixin,
     check_labels,
@@ -117,6 +118,7 @@ from .similarities import (
 
 __all__ = [
     "KERNEL_TERMS",
+    "LazyRows",
     "AutoKernel",
     "CachedKernel",
     "ChiSquaredKernel",

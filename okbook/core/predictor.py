@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['KERNEL_TERMS', 'output_kernel_loss', 'decode_weights', 'feature_space_losses', 'predicted_gram', 'check_labels',
-           'class_probabilities', 'feature_space_variance', 'feature_space_r2', 'is_dirac', 'OutputKernelMixin',
-           'InputKernelMixin', 'OutputKernelKNN']
+           'class_probabilities', 'feature_space_variance', 'feature_space_r2', 'is_dirac', 'LazyRows',
+           'OutputKernelMixin', 'InputKernelMixin', 'OutputKernelKNN']
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
+from collections.abc import Callable
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -750,6 +751,47 @@ class _ObjectList(list):
             return np.array(list(self), dtype)
         objects = _object_vector(self)
         return objects if dtype is None else objects.astype(dtype)
+
+
+class LazyRows:
+    """A matrix whose rows are computed when it is multiplied, a block at a time, so
+    that it need not be in memory as a whole.
+
+    Parameters
+    ----------
+    X : ndarray of shape (q, p)
+        Queries, of which a row of the matrix is computed.
+    rows : callable
+        Returns the rows for some of the queries, as an array of shape (., u).
+    n_columns : int
+        Their length u.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.core import LazyRows
+    >>> A = LazyRows(np.array([[1.0], [-2.0]]), lambda X: X @ np.ones((1, 3)), 3)
+    >>> A @ np.ones(3), abs(A)[1:] @ np.ones(3)
+    (array([ 3., -6.]), array([6.]))
+    """
+
+    def __init__(
+        self, X: Array, rows: Callable[[Array], Array], n_columns: int
+    ) -> None:
+        self.X, self.rows, self.shape = X, rows, (len(X), n_columns)
+
+    def __getitem__(self, some: slice) -> Self:
+        "Some of the rows."
+        return type(self)(self.X[some], self.rows, self.shape[1])
+
+    def __abs__(self) -> Self:
+        "The absolute values."
+        return type(self)(self.X, lambda X: np.abs(self.rows(X)), self.shape[1])
+
+    def __matmul__(self, table: Array) -> Array:
+        "The product with a matrix or a vector."
+        blocks = _blocks(*self.shape, budget=2**20)
+        return np.concatenate([self.rows(self.X[some]) @ table for some in blocks])
 
 
 class _Queries:

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, KernelLike, Outputs, Splitter
 from okbook.core import (
     InputKernelMixin,
+    LazyRows,
     OutputKernelMixin,
     center_gram,
     check_array,
@@ -673,7 +674,7 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """
         return self.activations(X) @ self.dual_coef_
 
-    def activations(self, X: ArrayLike) -> Array:
+    def activations(self, X: ArrayLike) -> LazyRows:
         """Kernel between queries and training inputs.
 
         Parameters
@@ -684,12 +685,12 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_queries, n_train)
-            One row a query.
+        LazyRows
+            A row for each query, a column for each training input.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._cross_gram(X)
+        return LazyRows(X, self._cross_gram, self._n_outputs_given)
 
     def contributions(self, V: Array) -> Array:
         """What each training input adds.
@@ -1121,10 +1122,12 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         ndarray of shape (n_queries, n_train)
             Weights, zero beyond the margin if not centred; rows sum to zero if centred.
         """
-        W = self.activations(X) * (self.alpha_ / self.lengths_)
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        W = self._cross_gram(X) * (self.alpha_ / self.lengths_)
         return W - W.mean(axis=1, keepdims=True) if self.center else W
 
-    def activations(self, X: ArrayLike) -> Array:
+    def activations(self, X: ArrayLike) -> LazyRows:
         """Kernel between queries and training inputs.
 
         Parameters
@@ -1135,12 +1138,12 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
 
         Returns
         -------
-        ndarray of shape (n_queries, n_train)
-            One row a query.
+        LazyRows
+            A row for each query, a column for each training input.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._cross_gram(X)
+        return LazyRows(X, self._cross_gram, self._n_outputs_given)
 
     def contributions(self, V: Array) -> Array:
         """What each training input adds.

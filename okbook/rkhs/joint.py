@@ -24,6 +24,7 @@ from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     KERNEL_TERMS,
     InputKernelMixin,
+    LazyRows,
     OutputKernelMixin,
     check_finite,
     check_gram,
@@ -569,7 +570,7 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """
         return self.activations(X) @ self.dual_coef_
 
-    def activations(self, X: ArrayLike) -> Array:
+    def activations(self, X: ArrayLike) -> LazyRows:
         """Kernel between queries and training inputs.
 
         Parameters
@@ -580,12 +581,12 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_queries, n_train)
-            One row a query.
+        LazyRows
+            A row for each query, a column for each training input.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._cross_gram(X)
+        return LazyRows(X, self._cross_gram, self._n_outputs_given)
 
     def contributions(self, V: Array) -> Array:
         """What each training input adds.

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     InputKernelMixin,
+    LazyRows,
     LinearKernel,
     OutputKernelMixin,
     check_array,
@@ -587,18 +588,21 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         ndarray of shape (n_queries, n_train)
             Weights: dense, of either sign; rows sum to one only with ``center``.
         """
-        W = self._project(ridge_weights(self.factor_, self._weighted_cross(X)))
+        K_cross = self._weighted_cross(self._read_queries(X))
+        W = self._project(ridge_weights(self.factor_, K_cross))
         return self._weighting.weights(W)
+
+    def _read_queries(self, X):
+        """Queries, from where the training inputs are seen."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return X if self._origin is None else X - self._origin
 
     def _weighted_cross(self, X):
         """Kernel between queries and training inputs, centred and weighted."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        if self._origin is not None:
-            X = X - self._origin
         return self._weighting.cross(self._cross_gram(X))
 
-    def activations(self, X: ArrayLike) -> Array:
+    def activations(self, X: ArrayLike) -> LazyRows:
         """Kernel between queries and training inputs, the first factor of
         ``thm-rrsn-3``; with ``center`` it is the centred kernel, and there is a column
         of ones.
@@ -611,13 +615,17 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_queries, n_train) or (n_queries, n_train + 1)
-            One row a query.
+        LazyRows
+            A row for each query, a column for each training input.
         """
-        K_cross = self._weighted_cross(X)
+        X, n = self._read_queries(X), self._n_outputs_given
         if not self.center:
-            return K_cross
-        return np.column_stack([K_cross, np.ones(len(K_cross))])
+            return LazyRows(X, self._weighted_cross, n)
+        return LazyRows(X, self._with_ones, n + 1)
+
+    def _with_ones(self, X):
+        """The same kernel values, and a column of ones."""
+        return np.column_stack([self._weighted_cross(X), np.ones(len(X))])
 
     def contributions(self, V: Array) -> Array:
         r"""Dual coefficients :math:`(K_x + \lambda_1 I)^{-1} V`, the other factor of
@@ -636,7 +644,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         """
         V, mean = self._weighting.rows(V)
         dual = sla.cho_solve(self.factor_, self._project(V.T).T, check_finite=False)
-        return np.vstack([dual, mean]) if self.center else dual
+        return dual if mean is None else np.vstack([dual, mean])
 
     _pickled_tables = ("features",)
 

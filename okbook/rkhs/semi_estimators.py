@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse, Splitter
 from okbook.core import (
     InputKernelMixin,
+    LazyRows,
     OutputKernelMixin,
     check_folds,
     check_grid,
@@ -345,7 +346,7 @@ class SmoothedRidgeMixin:
         landmarks, and of what is left of those with the other nodes."""
         return np.vstack([self.dual_coef_, self._other_dual])
 
-    def activations(self, X: ArrayLike) -> Array:
+    def activations(self, X: ArrayLike) -> LazyRows:
         """Kernel between queries and nodes, in terms of the rows of the factor.
 
         Parameters
@@ -356,14 +357,18 @@ class SmoothedRidgeMixin:
 
         Returns
         -------
-        ndarray of shape (q, n)
-            One row a query.
+        LazyRows
+            A row for each query.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        return LazyRows(X, self._rows, len(self.landmarks_) + len(self.others_))
+
+    def _rows(self, X):
+        """Rows of the factor for queries, and what they leave of the kernel."""
         nodes = np.r_[self.landmarks_, self.others_]
         if not nodes.size:  # the kernel is zero at all nodes
-            return np.zeros((X.shape[0], 0))
+            return np.zeros((len(X), 0))
         K = (
             X[:, nodes]
             if self.X_ is None
