@@ -28,6 +28,7 @@ from .forest import (
 )
 from .lookup import (
     LeafMixin,
+    LeftOutLeaves,
     PackedTrees,
     ReachedLeaves,
     leaf_means,
@@ -66,6 +67,7 @@ __all__ = [
     "GramOutputs",
     "LARGEST_RANK",
     "LeafMixin",
+    "LeftOutLeaves",
     "NO_GRAM",
     "OutputKernelBagging",
     "OutputKernelExtraTrees",

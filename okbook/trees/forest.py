@@ -8,6 +8,7 @@ __all__ = ['mean_weights', 'bootstrap_counts', 'out_of_bag_weights', 'OutputKern
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #b5000005
 import warnings
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -23,7 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed, Sparse
 from ..core import validate_arrays
-from .lookup import LeafMixin
+from ..core.predictor import _Queries
+from .lookup import LeafMixin, LeftOutLeaves
 from .pruning import prune_tree
 from okbook.trees.tree import (
     TREE_CONSTRAINTS,
@@ -263,6 +265,20 @@ def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
     return sp.csr_array(sp.diags_array(scale) @ total), seen > 0
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #0e28aab1
+class _LeftOut(_Queries):
+    "Training examples, predicted by the trees that have not seen them."
+
+    def __init__(self, model, X, rows, left_out):
+        super().__init__(model, X)
+        self.rows = rows
+        self.activations = LeftOutLeaves(model._pack(), X[rows], left_out[:, rows])
+
+    @cached_property
+    def weights(self):
+        "The weights themselves."
+        return out_of_bag_weights(self.model._grown_trees(), self.X)[0][self.rows]
+
+
 class _Forest(LeafMixin, BaseEstimator):
     "What bagging, random forests and extra-trees share: all but the constructor."
 
@@ -360,17 +376,20 @@ class _Forest(LeafMixin, BaseEstimator):
     def _score_out_of_bag(self, X):
         """`oob_loss_` and `oob_score_`: each training example predicted by the trees
         that have not seen it."""
-        W, out = out_of_bag_weights([tree.tree_ for tree in self.estimators_], X)
-        if not out.all():
+        trees = self._grown_trees()
+        left_out = np.array([tree.weight == 0 for tree in trees])
+        rows = np.flatnonzero(left_out.any(axis=0))
+        if len(rows) < len(X):
             warnings.warn(
-                f"{(~out).sum()} examples were in every bootstrap sample: more "
+                f"{len(X) - len(rows)} examples were in every bootstrap sample: more "
                 f"trees are needed.",
                 stacklevel=3,
             )
-        rows = np.flatnonzero(out)
-        # by index: the Gram matrix is there already
-        W, by_index = W[rows], not hasattr(self.kernel_, "features")
-        y = rows if by_index else self.outputs_[rows]
+        if hasattr(self.kernel_, "features"):
+            W = _LeftOut(self, X, rows, left_out)
+            y, by_index = self.outputs_[rows], False
+        else:  # by index: the Gram matrix is there already
+            W, y, by_index = out_of_bag_weights(trees, X)[0][rows], rows, True
         losses = self._losses(W, y, by_index)
         self.oob_loss_ = float(losses.mean())
         self.oob_score_ = self._score(W, y, by_index=by_index, losses=losses)

@@ -11,9 +11,10 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import njit
 from sklearn.utils._param_validation import Interval, validate_params
 
-from ..core import first_smallest, sum_rounding
+from ..core import sum_rounding
 
 if TYPE_CHECKING:  # for signatures
     from okbook.trees.tree import Tree
@@ -22,6 +23,76 @@ if TYPE_CHECKING:  # for signatures
 def _n_terms(tree):
     "How many operations made a sum of losses; it is at most the loss of the root."
     return tree.n_node_samples[0] + tree.node_count
+
+
+@njit(cache=True, nogil=True)
+def _set_link(links, node, alpha):
+    """Write the link of a node into a tournament: an entry is the smaller one of the
+    two below it, ``links[2 i]`` and ``links[2 i + 1]``."""
+    place = len(links) // 2 + node
+    links[place] = alpha
+    while place > 1:
+        place //= 2
+        least = min(links[2 * place], links[2 * place + 1])
+        if links[place] == least:
+            break
+        links[place] = least
+
+
+@njit(cache=True, nogil=True)
+def _cut_links(right, inner, cost, rounding):
+    """The cuts of minimal cost-complexity pruning: for each the node that becomes a
+    leaf, the last node of its branch, its link and the loss of the rest."""
+    m = len(right)
+    parent, leaves, branch = np.full(m, -1), np.ones(m, np.int64), cost.copy()
+    last, size = np.arange(m), 1
+    while size < m:
+        size *= 2
+    links = np.full(2 * size, np.inf)
+    for node in range(m - 1, -1, -1):
+        if inner[node]:
+            parent[node + 1] = parent[right[node]] = node
+            leaves[node] = leaves[node + 1] + leaves[right[node]]
+            branch[node] = branch[node + 1] + branch[right[node]]
+            last[node] = last[right[node]]
+            _set_link(links, node, (cost[node] - branch[node]) / (leaves[node] - 1))
+    cuts = np.empty((np.count_nonzero(inner), 2), np.int64)
+    values, n = np.empty((len(cuts), 2)), 0
+    while inner[0]:
+        place = 1  # the first node whose link is the smallest, up to rounding
+        while place < size:
+            left = links[2 * place] <= links[1] + rounding
+            place = 2 * place + (0 if left else 1)
+        node = place - size
+        cuts[n, 0], cuts[n, 1], values[n, 0] = node, last[node], links[place]
+        for below in range(node, last[node] + 1):
+            if inner[below]:
+                inner[below] = False
+                _set_link(links, below, np.inf)
+        saved, gone, above = cost[node] - branch[node], leaves[node] - 1, node
+        while above >= 0:
+            branch[above] += saved
+            leaves[above] -= gone
+            if inner[above]:
+                alpha = (cost[above] - branch[above]) / (leaves[above] - 1)
+                _set_link(links, above, alpha)
+            above = parent[above]
+        values[n, 1] = branch[0]
+        n += 1
+    return cuts[:n], values[:n]
+
+
+def _all_cuts(tree):
+    """The cuts of a tree, with costs of a leaf and losses that do not decrease, also
+    where they are rounded; the first loss is that of the whole tree."""
+    weight = tree.weighted_n_node_samples
+    cost = tree.impurity * weight / weight[0]
+    inner, rounding = tree.feature >= 0, sum_rounding(_n_terms(tree), 2.0 * cost[0])
+    whole = cost[~inner].sum()
+    right = np.asarray(tree.children_right)
+    cuts, values = _cut_links(right, inner.copy(), cost, 2.0 * rounding)
+    values = np.maximum.accumulate(np.vstack([[0.0, whole], values]))
+    return cuts, values[:, 0], values[:, 1]
 
 
 def weakest_links(tree: "Tree") -> Iterator[Any]:
@@ -56,36 +127,12 @@ def weakest_links(tree: "Tree") -> Iterator[Any]:
     >>> [(alpha, loss) for alpha, loss, inner in weakest_links(whole)]
     [(0.0, 0.0), (2.0, 2.0)]
     """
-    inner, right = tree.feature >= 0, tree.children_right
-    weight = tree.weighted_n_node_samples
-    cost = tree.impurity * weight / weight[0]
-    parent, leaves, branch = (
-        np.full(tree.node_count, -1),
-        np.ones(tree.node_count, dtype=int),
-        cost.copy(),
-    )
-    last = np.arange(tree.node_count)  # the last node of each subtree
-    for node in np.flatnonzero(inner)[::-1]:
-        parent[[node + 1, right[node]]] = node
-        leaves[node] = leaves[node + 1] + leaves[right[node]]
-        branch[node] = branch[node + 1] + branch[right[node]]
-        last[node] = last[right[node]]
-    inner = inner.copy()
-    cost_of_leaf, loss = 0.0, branch[0]  # neither decreases, also where it is rounded
-    yield cost_of_leaf, float(loss), inner
-    while inner[0]:
-        alpha = np.full(tree.node_count, np.inf)
-        alpha[inner] = (cost - branch)[inner] / (leaves[inner] - 1)
-        node = int(first_smallest(alpha, _n_terms(tree), size=2.0 * cost[0]))
-        inner[node : last[node] + 1] = False
-        saved, gone = cost[node] - branch[node], leaves[node] - 1
-        above = node
-        while above >= 0:
-            branch[above] += saved
-            leaves[above] -= gone
-            above = parent[above]
-        cost_of_leaf, loss = max(cost_of_leaf, alpha[node]), max(loss, branch[0])
-        yield float(cost_of_leaf), float(loss), inner
+    cuts, alphas, losses = _all_cuts(tree)
+    inner = tree.feature >= 0
+    yield 0.0, float(losses[0]), inner
+    for (node, last), alpha, loss in zip(cuts, alphas[1:], losses[1:]):
+        inner[node : last + 1] = False
+        yield float(alpha), float(loss), inner
 
 # %% ../../nbs/01_trees_2_pruning.ipynb #83814398
 @validate_params(
@@ -120,12 +167,11 @@ def prune_tree(tree: "Tree", ccp_alpha: float) -> "Tree":
     >>> whole.node_count, prune_tree(whole, ccp_alpha=0.1).node_count
     (5, 3)
     """
-    inner = tree.feature >= 0
     rounding = sum_rounding(_n_terms(tree), 2.0 * tree.impurity[0])
-    for alpha, _, still_inner in weakest_links(tree):
-        if alpha - rounding > ccp_alpha:
-            break
-        inner = still_inner.copy()
+    cuts, alphas, _ = _all_cuts(tree)
+    inner = tree.feature >= 0
+    for node, last in cuts[alphas[1:] - rounding <= ccp_alpha]:
+        inner[node : last + 1] = False
     kept = np.zeros(tree.node_count, dtype=bool)
     kept[0] = True
     for node in np.flatnonzero(inner):

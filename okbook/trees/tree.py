@@ -322,6 +322,33 @@ def node_weights(tree: Tree, nodes: Array) -> Sparse:
     return sp.csr_array(parts, shape=(len(nodes), len(tree.weight)))
 
 # %% ../../nbs/01_trees_3_tree.ipynb #95854b07
+@njit(cache=True, nogil=True)
+def _depths(children_right, feature):
+    "Depth of each node, and its parent."
+    depth = np.zeros(len(feature), np.int64)
+    parent = np.full(len(feature), -1)
+    for node in range(len(feature)):
+        if feature[node] >= 0:
+            right = children_right[node]
+            depth[node + 1] = depth[right] = depth[node] + 1
+            parent[node + 1] = parent[right] = node
+    return depth, parent
+
+
+@njit(cache=True, nogil=True)
+def _walk_up(leaves, depth, parent):
+    "The nodes from the root to each leaf: two arrays of a CSR matrix."
+    indptr = np.zeros(len(leaves) + 1, np.int32)
+    for i in range(len(leaves)):
+        indptr[i + 1] = indptr[i] + depth[leaves[i]] + 1
+    indices = np.empty(indptr[-1], np.int32)
+    for i in range(len(leaves)):
+        node = leaves[i]
+        for k in range(indptr[i + 1] - 1, indptr[i] - 1, -1):
+            indices[k], node = node, parent[node]
+    return indices, indptr
+
+
 @validate_arrays(leaves="q; integers")
 def decision_paths(tree: Tree, leaves: Array) -> Sparse:
     """Nodes above some leaves, themselves included.
@@ -347,10 +374,10 @@ def decision_paths(tree: Tree, leaves: Array) -> Sparse:
            [1, 0, 0, 0, 1]])
     """
     _check_nodes(tree, leaves, "leaves")
-    first, start, stop = tree.start[leaves][:, None], tree.start, tree.stop
-    passed = (start <= first) & (first < stop)
-    passed &= np.arange(tree.node_count) <= leaves[:, None]
-    return sp.csr_array(passed.astype(np.int64))
+    nodes = _depths(tree.children_right, tree.feature)
+    indices, indptr = _walk_up(np.asarray(leaves, dtype=np.int64), *nodes)
+    ones, shape = np.ones(len(indices), np.int64), (len(leaves), tree.node_count)
+    return sp.csr_array((ones, indices, indptr), shape=shape)
 
 
 def node_depths(tree: Tree) -> Array:
@@ -372,10 +399,7 @@ def node_depths(tree: Tree) -> Array:
     >>> node_depths(OutputKernelTree().fit([[0], [1], [2]], [0.0, 0.1, 3.0]).tree_)
     array([0, 1, 2, 2, 1])
     """
-    depth = np.zeros(tree.node_count, dtype=int)
-    for node in np.flatnonzero(tree.feature >= 0):
-        depth[[node + 1, tree.children_right[node]]] = depth[node] + 1
-    return depth
+    return _depths(tree.children_right, tree.feature)[0]
 
 # %% ../../nbs/01_trees_3_tree.ipynb #27f3fa4b
 def impurity_decreases(tree: Tree, n_features: int) -> Array:
@@ -1309,7 +1333,10 @@ class OutputKernelTree(LeafMixin, BaseEstimator):
             The depth.
         """
         check_is_fitted(self)
-        return int(node_depths(self.tree_).max())
+        self._pack()
+        if "depth" not in self._tables:
+            self._tables["depth"] = int(node_depths(self.tree_).max())
+        return self._tables["depth"]
 
     def get_n_leaves(self) -> int:
         """Number of leaves.
