@@ -19,6 +19,7 @@ import joblib
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
+from numba import njit
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import precision_recall_curve, roc_curve
@@ -520,6 +521,18 @@ class NodeFold(_DiffusionFold):
         return self.pairs((E[self.n_kept :] * weights) @ E.T)
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #6875099d
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _paired_products(P, Q, rows, cols):
+    "Scalar products of some rows of one matrix with some rows of another."
+    out = np.empty(len(rows))
+    for i in range(len(rows)):
+        p, q, total = P[rows[i]], Q[cols[i]], 0.0
+        for j in range(len(p)):
+            total += p[j] * q[j]
+        out[i] = total
+    return out
+
+
 class PairFold(_DiffusionFold):
     """A fold of the known pairs of labelled nodes: they are hidden from the network,
     and the nodes stay.
@@ -576,7 +589,7 @@ class PairFold(_DiffusionFold):
         self._diffuse(left)
 
     def _scalar_products(self, E, weights):
-        return np.einsum("ij,ij->i", E[self._rows] * weights, E[self._cols])
+        return _paired_products(E * weights, E, self._rows, self._cols)
 
 
 class _CanSplit(HasMethods):
@@ -1752,10 +1765,14 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         template = self._template()
         grids = self._grids(template)
         by_pairs = X is None or self.pairs == "known"
+        no_inputs = X is None
         X, A, labelled, known = self._check_partial_network(X, y, labelled, mask)
         folds = self._folds(A, known, by_pairs)
         curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
-        template = self._with_width(template, X, A, known, labelled, curved, grids)
+        if no_inputs:  # all distances are equal
+            template = self._with_equal_distances(template)
+        else:
+            template = self._with_width(template, X, A, known, labelled, curved, grids)
         inputs = self._inputs(template, X, labelled, grids["beta2"])
         if not curved and A.any():
             warnings.warn(
@@ -1775,14 +1792,28 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         )
         return self
 
+    def _is_free(self, template):
+        """Whether the width of the input kernel is to be chosen."""
+        kernel = template.input_kernel
+        free = isinstance(kernel, RBFKernel) and kernel.sigma is kernel.gamma is None
+        named = kernel == "rbf" if isinstance(kernel, str) else free
+        fixed = template.input_kernel_params or self.width_grid is False
+        return named and not fixed
+
+    def _with_equal_distances(self, template):
+        """The estimator for nodes without inputs. A width only changes a constant, the
+        kernel of any two of them: it is the distance between two."""
+        self.column_weights_ = self.sigma_ = None
+        if not self._is_free(template):
+            return template
+        self.sigma_ = float(np.sqrt(2.0))
+        return clone(template).set_params(input_kernel=RBFKernel(sigma=self.sigma_))
+
     def _with_width(self, template, X, A, known, labelled, folds, grids):
         """The estimator with the input kernel of the best area of a ridge regression;
         the one that was given if its kernel has a width, or is another."""
         self.column_weights_ = self.sigma_ = None
-        kernel = template.input_kernel
-        free = isinstance(kernel, RBFKernel) and kernel.sigma is kernel.gamma is None
-        named = kernel == "rbf" if isinstance(kernel, str) else free
-        if not named or template.input_kernel_params or self.width_grid is False:
+        if not self._is_free(template):
             return template
         widths = [0.125, 0.25, 0.5, 1.0, 2.0] if self.width_grid is None else None
         widths = check_grid(
