@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -162,9 +162,14 @@ def _answers(h, X, form):
     """The answers of a hypothesis: class codes, or numbers from -1 to 1."""
     if form == "discrete":
         return predict_codes(h, X)
-    proba = np.zeros((2, X.shape[0]))
-    proba[h.classes_] = h.predict_proba(X).T
-    return proba[1] - proba[0]
+    return _real_answers(h.predict_proba(X).T, h.classes_)
+
+
+def _real_answers(proba, classes):
+    """Numbers from -1 to 1 from the probabilities of the classes that are known."""
+    both = np.zeros((2, proba.shape[1]))
+    both[classes] = proba
+    return both[1] - both[0]
 
 
 def _stump_round(stump, examples, form, weight, rng):
@@ -176,6 +181,52 @@ def _stump_round(stump, examples, form, weight, rng):
     if form == "discrete":
         return h, found.answer[found.leaf]
     return h, (found.proba[:, 1] - found.proba[:, 0])[found.leaf]
+
+
+class _Stumps(NamedTuple):
+    """Fitted stumps side by side: what each asks, and its answers on both sides of the
+    threshold."""
+
+    hypotheses: list[DecisionStump]
+    feature: np.ndarray
+    threshold: np.ndarray
+    answer: np.ndarray
+
+    @classmethod
+    def of(cls, hypotheses, form):
+        "The table of a list of hypotheses; None if one of them is no stump."
+        if not all(type(h) is DecisionStump for h in hypotheses):
+            return None
+        if form == "discrete":
+            answer = [h.classes_[h._answer] for h in hypotheses]
+        else:
+            answer = [_real_answers(h.proba_.T, h.classes_) for h in hypotheses]
+        feature = [h.feature_ for h in hypotheses]
+        threshold = [h.threshold_ for h in hypotheses]
+        return cls(hypotheses, *map(np.array, (feature, threshold, answer)))
+
+    def votes(self, X, weight, n_classes):
+        "The weighted vote, as :func:`staged_votes` adds it up."
+        if n_classes > 2:
+            ballots = self.answer[..., None] == np.arange(n_classes)
+        else:
+            codes = self.answer.dtype.kind != "f"
+            ballots = (2.0 * self.answer - 1.0 if codes else self.answer)[..., None]
+        ballots = weight[:, None, None] * ballots
+        out = _add_ballots(X, self.feature, self.threshold, ballots)
+        return out if n_classes > 2 else out[:, 0]
+
+
+@jit
+def _add_ballots(X, feature, threshold, ballots):
+    "The sum of the ballots of stumps for each query."
+    out = np.zeros((len(X), ballots.shape[2]))
+    for t in range(len(feature)):
+        for i in range(len(X)):
+            side = int(X[i, feature[t]] > threshold[t])
+            for c in range(out.shape[1]):
+                out[i, c] += ballots[t, side, c]
+    return out
 
 
 def _learner_round(learner, X, inputs, codes, n_classes, form, weight, rng):
@@ -500,6 +551,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
             rounds.append((step.alpha, error, step.edge, step.normalizer))
             weight = step.weight
         self.estimators_, self.stopping_reason_ = hypotheses, reason
+        self._stumps = _Stumps.of(list(hypotheses), self.form)
         weights, errors, self.edges_, self.normalizers_ = np.array(rounds).T
         self.estimator_weights_, self.estimator_errors_ = weights, errors
         return weight
@@ -599,7 +651,11 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
             With two classes :math:`\sum_t \alpha_t h_t(x)` (eq-ada-vote), positive for
             the second; with more, the sum of the weights for each class.
         """
-        return deque(self.staged_decision_function(X), maxlen=1)[0]
+        check_is_fitted(self)
+        stumps, weights = self._stumps, self.estimator_weights_
+        if stumps is None or stumps.hypotheses != self.estimators_:
+            return deque(self.staged_decision_function(X), maxlen=1)[0]
+        return stumps.votes(self._check_X(X), weights, len(self.classes_))
 
     def _decide(self, decision):
         """Classes of decision values."""
