@@ -1002,7 +1002,7 @@ class OutputKernelMixin:
 
         Notes
         -----
-        eq-core-units. Derived in :ref:`ch-core-predictor`.
+        eq-core-units. Derived in :ref:`ch-core-orders`.
         """
         return self._checked_weights(X)
 
@@ -1022,7 +1022,7 @@ class OutputKernelMixin:
 
         Notes
         -----
-        eq-core-units. Derived in :ref:`ch-core-predictor`.
+        eq-core-units. Derived in :ref:`ch-core-orders`.
         """
         return V
 

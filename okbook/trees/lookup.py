@@ -289,8 +289,13 @@ class ReachedLeaves:
         return out.reshape(len(self.X), *table.shape[1:])
 
     def rows(self) -> Array:
-        """Number of the leaf that each query reaches in each tree, of shape
-        (q, n_trees): leaves are numbered through all trees."""
+        """Number of the leaf that each query reaches in each tree.
+
+        Returns
+        -------
+        ndarray of int, shape (q, n_trees)
+            The numbers; leaves are numbered through all trees.
+        """
         out = np.empty((len(self.X), len(self.trees.roots)), np.int32)
         if len(self.trees.roots):
             self._each_part(_number_rows, out)

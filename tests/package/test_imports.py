@@ -35,6 +35,7 @@ EMPTY = ("okbook", "okbook.labs")  # their faces show no names
 ENGINEERING = {
     "00_core_4_checks",
     "00_core_8_rounding",
+    "01_trees_6_lookup",
     "01_trees_8_categorical",
     "05_ensembles_2_weak_learners",
     "05_ensembles_6_trees",
