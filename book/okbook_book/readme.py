@@ -85,6 +85,18 @@ SPEED = (
         "AdaBoost, the same 200 stumps",
         "scikit-learn",
     ),
+    (
+        "predict",
+        "forest of 100 trees, leaves of 5, 10,000 queries",
+        "forest of 100 trees, 10,000 predictions",
+        "scikit-learn",
+    ),
+    (
+        "predict",
+        "forest of 100 trees, leaves of 5, one query",
+        "the same, one prediction",
+        "scikit-learn",
+    ),
 )
 MARKED = re.compile(r"(<!-- (speed|truth|gallery) -->\n).*?(<!-- end -->)", re.S)
 

@@ -480,12 +480,13 @@ class LeafMixin(OutputKernelMixin):
     def _decode_support(self, W):
         if not (self._mean and hasattr(W, "activations")):
             return super()._decode_support(W)
-        K, rows = self.gram_, W.activations.rows()
-        if self._table("gram", lambda: K, len(rows)) is None:
+        K = self.gram_
+        if self._table("gram", lambda: K, W.shape[0]) is None:
             return super()._decode_support(W)
         if "examples" not in self._tables:
             self._tables["examples"] = _leaf_examples(self._grown_trees())
         best, examples = [], self._tables["examples"]
+        rows = W.activations.rows()
         for scores, errors in self._scores(W, K, K.diagonal(), "gram"):
             part, rows = np.split(rows, [len(scores)])
             best.append(_first_reached(part, *examples, scores, errors))

@@ -1,0 +1,151 @@
+"""Speed of predictions beside scikit-learn: ``python benchmarks/predict.py``.
+
+Many queries, and one, of forests, boosting, AdaBoost, nearest neighbours and kernel
+ridge regression; the peers are scikit-learn's estimators of the same names, with the
+same parameters, and the script stops if their predictions differ by more than what
+ties explain: a twentieth of their variance. Then what has no peer: decoding with a
+kernel without features, beside the same model's weights. Random inputs; one thread;
+processor time. Ratios are the peer's seconds over okbook's, medians over pairs of runs,
+one of each after the other. Nothing here gates a test. With ``--store`` the figures go
+to ``benchmarks/predict.csv``, which the book's page on speed shows.
+"""
+
+import argparse
+
+# first: it sets the number of threads before numpy is there
+from measure import pairs, report, store, timed  # isort: skip
+
+from time import process_time
+
+import numpy as np
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import okbook as ok
+from okbook.core import decode_weights
+
+
+def problem(n, q, p=10, seed=0):
+    "Inputs, two real outputs, three classes, and queries."
+    rng = np.random.default_rng(seed)
+    X, queries = rng.normal(size=(n, p)), rng.normal(size=(q, p))
+    Y = np.sin(X[:, :2]) + 0.3 * rng.normal(size=(n, 2))
+    classes = (Y.sum(axis=1) > 0).astype(int) + (X[:, 2] > 0)
+    return X, Y, classes, queries
+
+
+def both(work, n, ours, peer, queries, repeats, wanted="not slower"):
+    "Many queries, and one."
+    one = queries[:1]
+    for model in (ours, peer):
+        model.predict(one)
+    found, expected = ours.predict(queries), peer.predict(queries)
+    apart, size = np.mean((found * 1.0 - expected) ** 2), np.var(expected * 1.0)
+    assert apart <= 0.05 * size, f"{work}: {apart:.3g} apart, of {size:.3g}"
+    calls = (lambda: ours.predict(queries)), (lambda: peer.predict(queries))
+    title = f"{work}, {len(queries):,} queries"
+    pairs(title, n, *calls, repeats, wanted, clock=process_time)
+    calls = (lambda: ours.predict(one)), (lambda: peer.predict(one))
+    pairs(f"{work}, one query", n, *calls, 20 * repeats, wanted, clock=process_time)
+
+
+def forests(n, q, repeats):
+    X, Y, classes, queries = problem(n, q)
+    for leaf in (1, 5, 50, 200):
+        how = {"n_estimators": 100, "min_samples_leaf": leaf, "random_state": 0}
+        ours = ok.OutputKernelRandomForest(max_features=None, **how).fit(X, Y)
+        peer = RandomForestRegressor(**how).fit(X, Y)
+        both(f"forest of 100 trees, leaves of {leaf}", n, ours, peer, queries, repeats)
+        ours = ok.OutputKernelRandomForest("dirac", **how).fit(X, classes)
+        peer = RandomForestClassifier(**how).fit(X, classes)
+        name = f"forest of 100 trees, classes, leaves of {leaf}"
+        both(name, n, ours, peer, queries, repeats)
+
+
+def boosting(n, q, repeats):
+    X, Y, classes, queries = problem(n, q)
+    ours = ok.OutputKernelBoosting(random_state=0).fit(X, Y[:, 0])
+    peer = GradientBoostingRegressor(random_state=0).fit(X, Y[:, 0])
+    both("boosting, 100 trees of depth three", n, ours, peer, queries, repeats)
+    ours = ok.AdaBoost(n_estimators=200).fit(X, classes > 1)
+    stump = DecisionTreeClassifier(max_depth=1)
+    peer = AdaBoostClassifier(stump, n_estimators=200).fit(X, classes > 1)
+    both("AdaBoost, 200 stumps", n, ours, peer, queries, repeats)
+
+
+def neighbours(n, q, repeats):
+    for p in (5, 50):
+        X, Y, _, queries = problem(n, q, p)
+        ours = ok.OutputKernelKNN(5).fit(X, Y)
+        peer = KNeighborsRegressor(5, algorithm="brute").fit(X, Y)
+        name = f"five nearest neighbours, {p} features, peer: brute force"
+        both(name, n, ours, peer, queries, repeats)
+
+
+def ridge(n, q, repeats):
+    X, Y, _, queries = problem(n, q)
+    params = {"gamma": 0.05}
+    ours = ok.OutputKernelRidge(input_kernel_params=params, lam=1.0).fit(X, Y)
+    peer = KernelRidge(kernel="rbf", gamma=0.05).fit(X, Y)
+    both("kernel ridge regression", n, ours, peer, queries, repeats)
+
+
+def trees(n, q, repeats):
+    "What scikit-learn's trees do besides."
+    X, Y, _, queries = problem(n, q)
+    ours = ok.OutputKernelTree(random_state=0).fit(X, Y[:, 0])
+    peer = DecisionTreeRegressor(random_state=0).fit(X, Y[:, 0])
+    both("one tree", n, ours, peer, queries, repeats)
+    for name in ("decision_path", "cost_complexity_pruning_path"):
+        given = (queries,) if name == "decision_path" else (X, Y[:, 0])
+        calls = [lambda m=m: getattr(m, name)(*given) for m in (ours, peer)]
+        calls[0]()
+        pairs(name, n, *calls, repeats, "not slower", clock=process_time)
+
+
+def decoding(n, q):
+    "A kernel without features: pre-images from tables and from weights."
+    X, Y, _, queries = problem(n, q)
+    for leaf in (1, 50):
+        model = ok.OutputKernelRandomForest(
+            "rbf", min_samples_leaf=leaf, random_state=0
+        )
+        K = model.fit(X, Y).gram_
+        for among in ("support", "train"):
+
+            def by_weights(model=model, K=K, among=among):
+                W = model.weights(queries)
+                return decode_weights(W, K, K.diagonal(), support=among == "support")
+
+            first, _ = timed(lambda: model.decode(queries, among), process_time)
+            ours, found = timed(lambda: model.decode(queries, among), process_time)
+            peer, expected = timed(by_weights, process_time)
+            assert (found == expected).all()
+            title = f"RBF outputs, leaves of {leaf}, among {among}, peer: weights"
+            wanted = "15 times faster" if leaf > 1 else "not slower"
+            report(title, n, ours, peer, peer / ours, wanted=wanted)
+            report(f"{title}, the first call", n, first, peer, peer / first)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", action="store_true")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    for size in (1000, 20000):
+        forests(size, 10000, options.repeats)
+        boosting(size, 10000, options.repeats)
+    trees(16000, 10000, options.repeats)
+    neighbours(10000, 3000, options.repeats)
+    ridge(4000, 2000, options.repeats)
+    for size in (1000, 2000):
+        decoding(size, 1000)
+    if options.store:
+        store(__file__)
