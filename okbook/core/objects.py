@@ -641,6 +641,27 @@ def _common_counts(a_ptr, a_index, a_data, b_ptr, b_index, b_data):
     return K
 
 
+def _sum_of_minima(A, B):
+    """The same sums for two sparse matrices. Small whole counts are sums of zeros and
+    ones, of which min(a, b) has as many as levels that both reach: a product of
+    matrices for each level, exact in single precision, where rows are not too
+    sparse."""
+    entries, top = np.concatenate([A.data, B.data]), 0.0
+    if len(entries) and (entries == np.floor(entries)).all():
+        top = entries.max()
+    a, b = (part.nnz / max(1, part.shape[0]) for part in (A, B))
+    cells = (A.shape[0] + B.shape[0]) * A.shape[1]
+    if not 0 < top * A.shape[1] < 50 * (a + b) or cells > 2**27:
+        parts = [(part.indptr, part.indices, part.data) for part in (A, B)]
+        return _common_counts(*parts[0], *parts[1])
+    dense = [part.astype(np.float32).toarray() for part in (A, B)]
+    K = np.zeros((A.shape[0], B.shape[0]))
+    for level in range(1, int(top) + 1):
+        reached = [(part >= level).astype(np.float32) for part in dense]
+        K += reached[0] @ reached[1].T
+    return K
+
+
 class IntersectionKernel(ObjectKernel):
     r"""Intersection kernel on sets, multisets and histograms, :math:`k(y, y') = \sum_x
     \min(y_x, y'_x)`: for sets the size of the intersection.
@@ -705,17 +726,21 @@ class IntersectionKernel(ObjectKernel):
 
     def _shared(self, A, B):
         """What each two have in common, and the sizes of all."""
-        numbers, rows = {}, []
-        for Y in (A, B):
-            rows.append(_feature_rows(Y, numbers))
-            rows[-1].sort_indices()
-        parts = [(part.indptr, part.indices, part.data) for part in rows]
-        sizes = (np.array([sum(y.values()) for y in Y], dtype=float) for Y in (A, B))
-        return _common_counts(*parts[0], *parts[1]), *sizes
+        numbers: dict[Any, int] = {}
+        a = _feature_rows(A, numbers)
+        b = a if B is A else _feature_rows(B, numbers)
+        a.resize((len(A), len(numbers)))
+        for rows in (a, b):
+            rows.sort_indices()
+        return _sum_of_minima(a, b), a.sum(axis=1), b.sum(axis=1)
 
     @staticmethod
     def _divide(K, by, otherwise=0.0):
-        return np.divide(K, by, out=np.full_like(K, otherwise), where=by > 0)
+        "Divide in place; where there is nothing to divide by, K is zero."
+        np.divide(K, by, out=K, where=by > 0)
+        if otherwise:
+            K[by == 0] = otherwise
+        return K
 
 
 class JaccardKernel(IntersectionKernel):
