@@ -1252,6 +1252,8 @@ def check_kernel_params(
     ValueError: kernel_params has the key 'sgma', which is no parameter of the kernel
     'rbf': it has gamma, sigma.
     """
+    if not params:
+        return
     try:
         arguments = list(signature(func).parameters.values())[n_data:]
     except ValueError:  # a function that does not say what it takes

@@ -661,21 +661,26 @@ class _TrainingGram:
     def check_size(self):
         """Refuse outputs whose sums of scalar products overflow, where no entry is
         larger than the largest of the diagonal, or whose squares underflow."""
+        vectors = isinstance(self.kernel, LinearKernel)
         if self.given is not None:
             diag, sources = self.given.diagonal(), {"y": self.given}
         elif isinstance(self.outputs, np.ndarray) and self.outputs.dtype.kind == "f":
-            diag, sources = self.kernel.diag(self.outputs), {"y": self.outputs}
+            columns = _as_columns(self.outputs) if vectors else None
+            with np.errstate(over="ignore"):
+                diag = (
+                    row_norms(columns, squared=True)
+                    if vectors
+                    else self.kernel.diag(self.outputs)
+                )
+            sources = {"y": self.outputs}
         else:
             return
         what = "The sum of the output kernel over all pairs"
         with np.errstate(over="ignore"):
             bound = np.abs(diag).max() * float(len(diag)) ** 2
         check_finite(bound, what, **sources)
-        vectors = isinstance(self.kernel, LinearKernel)
         if vectors:  # an offset is no matter
-            diag = self.kernel.diag(
-                np.subtract(self.outputs, self.outputs[0], dtype=float)
-            )
+            diag = row_norms(columns - columns[0], squared=True)
         proved = self.given is None and self.kernel.always_psd
         if vectors or proved or diag.any():  # not zero by itself
             _refuse_underflow(diag, sources["y"], what, "y")

@@ -598,9 +598,11 @@ def search_form(
            [ 1.]])
     """
     if isinstance(kernel, (LinearKernel, DiracKernel)):
-        phi = kernel.features(outputs)
         if isinstance(kernel, LinearKernel):
+            phi = np.asarray(outputs, dtype=float).reshape(len(outputs), -1)
             phi = phi - phi.mean(axis=0)
+        else:
+            phi = kernel.features(outputs)
         n, d = phi.shape
         if d <= n:
             return FactorOutputs.of(phi)
