@@ -463,7 +463,8 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     (K_x + \lambda_1 I)^{-1} k_x(x)`. Derived in the chapter :ref:`ch-rkhs`; with
     weights of the examples and an intercept in :ref:`ch-rkhs-intercept`
     (``thm-rkhs-intercept``). Fitting costs :math:`n^3/3` operations, the weights of a
-    query :math:`2n^2`.
+    query :math:`2n^2`; a prediction costs :math:`nd` if the output kernel has d
+    features (:ref:`ch-core-orders`).
 
     Examples
     --------
