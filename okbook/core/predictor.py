@@ -1581,6 +1581,7 @@ class OutputKernelMixin:
         -----
         OK3 eq. 12 (eq-ok3-12). Derived in :ref:`ch-core-predictor`.
         """
+        check_is_fitted(self)
         if self.kernel_ is not None:
             W = self._queries(X)
             y = self.kernel_.check(y)
