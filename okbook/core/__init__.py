@@ -57,6 +57,7 @@ from .objects import (
 )
 from .predictor import (
     KERNEL_TERMS,
+    DualMixin,
     InputKernelMixin,
     LazyRows,
     OutputKernelKNN,
@@ -124,6 +125,7 @@ __all__ = [
     "ChiSquaredKernel",
     "DiffusionKernel",
     "DiracKernel",
+    "DualMixin",
     "FeatureKernel",
     "FunctionKernel",
     "GlobalAlignmentKernel",

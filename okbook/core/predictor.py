@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['KERNEL_TERMS', 'output_kernel_loss', 'decode_weights', 'feature_space_losses', 'predicted_gram', 'check_labels',
            'class_probabilities', 'feature_space_variance', 'feature_space_r2', 'is_dirac', 'LazyRows',
-           'OutputKernelMixin', 'InputKernelMixin', 'OutputKernelKNN']
+           'OutputKernelMixin', 'InputKernelMixin', 'DualMixin', 'OutputKernelKNN']
 
 # %% ../../nbs/00_core_1_predictor.ipynb #8fa1a67a
 from collections.abc import Callable
@@ -845,6 +845,11 @@ def _weights_of(W):
     return W.weights if isinstance(W, _Queries) else W
 
 
+def _sums_of(W, name, rows):
+    """What ``W.sums`` returns; None for weights, which have no tables."""
+    return W.sums(name, rows) if isinstance(W, _Queries) else None
+
+
 class OutputKernelMixin:
     r"""The shared predictor :math:`\hat\phi(x) = \sum_i w_i(x) \phi(y_i)`: everything
     that follows from the weights.
@@ -1246,21 +1251,19 @@ class OutputKernelMixin:
         known = _as_columns(self.outputs_)
         origin = known.mean(axis=0)
         known = known - origin
-        if isinstance(W, _Queries):
 
-            def rows():
-                return np.column_stack([known, np.ones(len(known))])
+        def rows():
+            return np.column_stack([known, np.ones(len(known))])
 
-            sums = W.sums("centred", rows)
-            if sums is not None:
-                points, surplus = sums[:, :-1], sums[:, -1] - 1.0
-                reach = W.reach("centred", rows)
-                error = sum_rounding(W.n_terms(), 2.0 * reach)
-                surplus[np.abs(surplus) <= error] = 0.0
-                points += np.multiply.outer(surplus, origin)
-                far = np.abs(surplus) * np.linalg.norm(origin)
-                width = np.sqrt(known.shape[1])
-                return points, origin, width * error + sum_rounding(W.n_terms(), far)
+        sums = _sums_of(W, "centred", rows)
+        if sums is not None:
+            points, surplus = sums[:, :-1], sums[:, -1] - 1.0
+            error = sum_rounding(W.n_terms(), 2.0 * W.reach("centred", rows))
+            surplus[np.abs(surplus) <= error] = 0.0
+            points += np.multiply.outer(surplus, origin)
+            far = np.abs(surplus) * np.linalg.norm(origin)
+            width = np.sqrt(known.shape[1])
+            return points, origin, width * error + sum_rounding(W.n_terms(), far)
         W = _weights_of(W)
         points = _mean_points(W, known, origin)
         n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
@@ -1475,29 +1478,25 @@ class OutputKernelMixin:
         """The weighted means of the outputs (linear kernel only): equal outputs have
         themselves for their mean, to the last digit."""
         rows = self._feature_rows
-        means = W.sums("features", rows) if isinstance(W, _Queries) else None
+        means = _sums_of(W, "features", rows)
         if means is None:
             means = _weighted_means(_weights_of(W), rows())
         return means.reshape(W.shape[0], *self.outputs_.shape[1:])
 
     def _votes(self, W):
         """The class of the largest weight, the first among ties."""
-        votes = self._class_weights(W)
+        votes = self._feature_means(W)
         if isinstance(W, _Queries) and "features" in self._tables:
             size, n_terms = self._vote_sizes(W, votes), W.n_terms()
         else:
             W = _weights_of(W)
             n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
-            size, n_terms = self._class_weights(abs(W)), n_terms + 2
+            size, n_terms = self._feature_means(abs(W)), n_terms + 2
         return first_largest(votes, n_terms, size=size)
 
     def _vote_sizes(self, W, votes):
         """A bound on the sum of the absolute terms of each vote."""
         return W.reach("features", self._feature_rows)[:, None]
-
-    def _class_weights(self, W):
-        """Sum of the weights of each class (Dirac kernel only)."""
-        return self._feature_means(W)
 
     @available_if(is_dirac)
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -1520,7 +1519,7 @@ class OutputKernelMixin:
         Where the largest sums differ by less than their rounding, ``predict`` takes the
         first of these classes, which need not have the largest entry here.
         """
-        return class_probabilities(self._class_weights(self._queries(X)))
+        return class_probabilities(self._feature_means(self._queries(X)))
 
     def predict_gram(self, X1: ArrayLike, X2: ArrayLike | None = None) -> Array:
         r"""Predicted kernel between the outputs of queries, :math:`W_1 K W_2^\top`.
@@ -1550,9 +1549,10 @@ class OutputKernelMixin:
         return predicted_gram(_weights_of(W1), _weights_of(W2), self.gram_)
 
     def _feature_means(self, W):
-        """The predicted points, in the features of the kernel."""
+        """The predicted points, in the features of the kernel; with the Dirac kernel
+        the sums of the weights of the classes."""
         rows = self._feature_rows
-        found = W.sums("features", rows) if isinstance(W, _Queries) else None
+        found = _sums_of(W, "features", rows)
         return _weights_of(W) @ rows() if found is None else found
 
     def losses(
@@ -1849,6 +1849,60 @@ class InputKernelMixin:
         # validate_data makes them dense; a method for links predicts no vector
         tags.input_tags.sparse = isinstance(self, OutputKernelMixin)
         return tags
+
+
+class DualMixin(InputKernelMixin, OutputKernelMixin):
+    """Predictions from the kernel between queries and training inputs, times what each
+    training input contributes.
+
+    This class is a developer's interface: an estimator inherits from it in place of
+    both of its bases, and its ``fit`` sets ``dual_coef_``, the weights of the training
+    outputs for a unit of the kernel with each training input.
+
+    Notes
+    -----
+    Derived in :ref:`ch-core-orders`.
+
+    Examples
+    --------
+    >>> from okbook import CovarianceRidge
+    >>> from okbook.core import DualMixin
+    >>> isinstance(CovarianceRidge(), DualMixin)
+    True
+    """
+
+    def activations(self, X: ArrayLike) -> LazyRows:
+        """Kernel between queries and training inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries, or their kernel values with the training inputs if the input kernel
+            is precomputed.
+
+        Returns
+        -------
+        LazyRows
+            A row for each query, a column for each training input.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return LazyRows(X, self._cross_gram, self._n_outputs_given)
+
+    def contributions(self, V: Array) -> Array:
+        """What each training input adds.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n_train, d)
+            A row of numbers for each training output.
+
+        Returns
+        -------
+        ndarray of shape (n_train, d)
+            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
+        """
+        return self.dual_coef_ @ V
 
 # %% ../../nbs/00_core_1_predictor.ipynb #a111f762
 class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):

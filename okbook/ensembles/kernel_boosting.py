@@ -495,24 +495,6 @@ class OutputKernelBoosting(LeafMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def apply(self, X: ArrayLike) -> Array:
-        """Leaf that each query reaches in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        ndarray of shape (q, n_rounds)
-            Indices of nodes.
-        """
-        X = check_queries(self, X)
-        if not self.trees_:
-            return np.empty((len(X), 0), dtype=np.int64)
-        return np.stack([tree_leaves(tree, X) for tree in self.trees_], axis=1)
-
     def weights(self, X: ArrayLike) -> Array:
         r"""Weights of the training outputs in the prediction.
 

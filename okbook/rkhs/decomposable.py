@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike, Outputs, Splitter
 from okbook.core import (
+    DualMixin,
     InputKernelMixin,
-    LazyRows,
     OutputKernelMixin,
     center_gram,
     check_array,
@@ -542,7 +542,7 @@ def covariance_cv_losses(
     return losses / count
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #c69028f9
-class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class CovarianceRidge(DualMixin, BaseEstimator):
     r"""Output-kernel ridge regression with the operator-valued kernel :math:`k_x(x, x')
     A`, A from the outputs.
 
@@ -673,39 +673,6 @@ class CovarianceRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             Weights: dense, of either sign.
         """
         return self.activations(X) @ self.dual_coef_
-
-    def activations(self, X: ArrayLike) -> LazyRows:
-        """Kernel between queries and training inputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel
-            is precomputed.
-
-        Returns
-        -------
-        LazyRows
-            A row for each query, a column for each training input.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return LazyRows(X, self._cross_gram, self._n_outputs_given)
-
-    def contributions(self, V: Array) -> Array:
-        """What each training input adds.
-
-        Parameters
-        ----------
-        V : ndarray of shape (n_train, d)
-            A row of numbers for each training output.
-
-        Returns
-        -------
-        ndarray of shape (n_train, d)
-            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
-        """
-        return self.dual_coef_ @ V
 
     def _choose_penalties(self, K):
         """The ridge and the shrinkage, which are given."""
@@ -961,7 +928,7 @@ def margin_objectives(Q: Array, alpha: Array, C: float) -> tuple[float, float]:
     return float(primal), float(alpha.sum() - 0.5 * quadratic)
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #a61d3e8d
-class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class MaximumMarginRegression(DualMixin, BaseEstimator):
     r"""Maximum margin regression: a support vector machine whose label is a point of an
     output feature space.
 
@@ -1126,24 +1093,6 @@ class MaximumMarginRegression(InputKernelMixin, OutputKernelMixin, BaseEstimator
         X = validate_data(self, X, dtype=np.float64, reset=False)
         W = self._cross_gram(X) * (self.alpha_ / self.lengths_)
         return W - W.mean(axis=1, keepdims=True) if self.center else W
-
-    def activations(self, X: ArrayLike) -> LazyRows:
-        """Kernel between queries and training inputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel
-            is precomputed.
-
-        Returns
-        -------
-        LazyRows
-            A row for each query, a column for each training input.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return LazyRows(X, self._cross_gram, self._n_outputs_given)
 
     def contributions(self, V: Array) -> Array:
         """What each training input adds.

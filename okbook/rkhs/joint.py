@@ -18,13 +18,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     KERNEL_TERMS,
+    DualMixin,
     InputKernelMixin,
-    LazyRows,
     OutputKernelMixin,
     check_finite,
     check_gram,
@@ -414,7 +413,7 @@ def structured_svm(
     return Bunch(dual_coef=dual_coef, feature_coef=feature_coef, **found)
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a010022
-class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
+class StructuredSVM(DualMixin, BaseEstimator):
     r"""Structured support vector machine, with the product of an input kernel and an
     output kernel as the joint kernel.
 
@@ -569,39 +568,6 @@ class StructuredSVM(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             Weights of either sign; rows sum to zero.
         """
         return self.activations(X) @ self.dual_coef_
-
-    def activations(self, X: ArrayLike) -> LazyRows:
-        """Kernel between queries and training inputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            Queries, or their kernel values with the training inputs if the input kernel
-            is precomputed.
-
-        Returns
-        -------
-        LazyRows
-            A row for each query, a column for each training input.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return LazyRows(X, self._cross_gram, self._n_outputs_given)
-
-    def contributions(self, V: Array) -> Array:
-        """What each training input adds.
-
-        Parameters
-        ----------
-        V : ndarray of shape (n_train, d)
-            A row of numbers for each training output.
-
-        Returns
-        -------
-        ndarray of shape (n_train, d)
-            ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
-        """
-        return self.dual_coef_ @ V
 
     def __sklearn_tags__(self):
         """Tell scikit-learn that no squared error is minimised."""

@@ -420,23 +420,6 @@ class _Forest(LeafMixin, BaseEstimator):
         trees = [member.tree_ for member in self.estimators_]
         return mean_weights([node_weights(t, tree_leaves(t, X)) for t in trees])
 
-    def apply(self, X: ArrayLike) -> Array:
-        """Leaf that each query reaches in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (q, p)
-            Queries.
-
-        Returns
-        -------
-        ndarray of shape (q, n_estimators)
-            Indices of nodes.
-        """
-        X = check_queries(self, X)
-        leaves = [tree_leaves(member.tree_, X) for member in self.estimators_]
-        return np.stack(leaves, axis=1)
-
     def decision_path(self, X: ArrayLike) -> tuple[Sparse, Array]:
         """Nodes that each query passes in each tree.
 

@@ -37,6 +37,7 @@ from okbook.core import (
     sum_rounding,
     validate_arrays,
 )
+from ..core.predictor import _Queries
 from okbook.trees._splits import (
     Nodes,
     Order,
@@ -49,7 +50,7 @@ from okbook.trees._splits import (
 )
 from ._table import grow_on_table, grow_table
 from .columns import read_inputs
-from .lookup import LeafMixin
+from .lookup import LeafMixin, goes_left
 from .pruning import prune_tree, weakest_links
 
 if TYPE_CHECKING:  # for signatures
@@ -137,12 +138,7 @@ def _find_leaves(X, children_right, feature, threshold, missing_left, sets):
             x, cut = X[i, feature[node]], threshold[node]
             left = x <= cut
             if x != x or cut != cut:
-                if cut == cut:
-                    left = missing_left[node]
-                else:
-                    last = sets.shape[1] - 1
-                    at = np.int64(x) if 0 <= x < last else last
-                    left = last >= 0 and sets[node, at]
+                left = goes_left(x, cut, node, missing_left, sets)
             node = node + 1 if left else children_right[node]
         leaf[i] = node
     return leaf
@@ -1298,7 +1294,7 @@ class OutputKernelTree(LeafMixin, BaseEstimator):
 
     def _decode_support(self, W):
         "Pre-images of leaves, each of which is looked for once."
-        if not hasattr(W, "activations"):
+        if not isinstance(W, _Queries):
             return super()._decode_support(W)
         rows = W.activations.rows()[:, 0]
         if "pre-images" not in self._tables:
