@@ -1,5 +1,6 @@
 """The command ``okbook``: run, show and check the tables of the book, set them beside
-the sources in a ledger, list and check its data, and attempt to refute its claims."""
+the sources in a ledger, list and check its data, attempt to refute its claims, judge
+answers, and compile once what the first fits would wait for."""
 
 import argparse
 import csv
@@ -253,6 +254,20 @@ def _grade(args):
         sys.stdout.flush()
 
 
+def _compile(args):
+    import warnings
+
+    from okbook._compilation import compile_estimators
+    from okbook._extras import tqdm
+
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # sixty random examples: nothing to learn
+        for _ in tqdm(compile_estimators(), "compiling", disable=args.quiet, unit=""):
+            pass
+    print(f"compiled, or found compiled, in {time.perf_counter() - begun:.0f} s")
+
+
 # The options of the commands: by name, what `add_argument` is told.
 _ID = {"id": {"help": "such as ok3-table1"}}
 _FOLDER = {
@@ -406,7 +421,7 @@ def _parser():
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
     parser.add_argument("--version", action="version", version=f"okbook {__version__}")
     groups = parser.add_subparsers(
-        required=True, metavar="{tables,ledger,data,verify,grade}"
+        required=True, metavar="{tables,ledger,data,verify,grade,compile}"
     )
     group = groups.add_parser("tables", help="the tables of the sources, recomputed")
     tables = group.add_subparsers(required=True)
@@ -439,6 +454,9 @@ def _parser():
 
     told = "judge the answers in a folder of students' notebooks"
     _add(groups, "grade", _grade, told, _GRADE)
+
+    told = "compile all searches for this processor: for images and class servers"
+    _add(groups, "compile", _compile, told, {"--quiet": _VERIFY["--quiet"]})
     return parser
 
 

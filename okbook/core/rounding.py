@@ -301,8 +301,8 @@ def vector_distances(A: Array, B: Array) -> Array:
            [1.e-06, 0.e+00]])
     """
     same = B is A
-    A = np.asarray(A, dtype=float)
-    B = A if same else np.asarray(B, dtype=float)
+    A = np.ascontiguousarray(A, dtype=float)
+    B = A if same else np.ascontiguousarray(B, dtype=float)
     origin = B.mean(axis=0)
     moved_A = A - origin
     moved_B = moved_A if same else B - origin

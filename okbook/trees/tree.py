@@ -633,7 +633,8 @@ class _FirstFit(Listener):
             self.said = True
             logging.getLogger("okbook").warning(
                 "okbook compiles its tree search for this processor, once after "
-                "installation: this takes some seconds ..."
+                "installation: this takes some seconds (`okbook compile` does it "
+                "beforehand) ..."
             )
 
     def on_end(self, event):

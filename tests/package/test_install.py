@@ -363,3 +363,53 @@ def test_stored_tables_of_the_package(tmp_path, monkeypatch):
     assert table_folder("new") == table_folder("new", write=True)
     assert table_folder("new") == here / "tables" / "new"
     packed.chmod(0o755)
+
+
+COMPILE = """
+import importlib, pkgutil, sys
+from numba.core.dispatcher import Dispatcher
+import numpy as np
+import okbook as ok
+from okbook._compilation import compile_estimators
+
+def compiled():
+    return {
+        function.py_func.__qualname__: len(function.overloads)
+        for module in [m for m in sys.modules if m.startswith("okbook.")]
+        for name, function in vars(sys.modules[module]).items()
+        if isinstance(function, Dispatcher)
+    }
+
+for _ in compile_estimators():
+    pass
+before = compiled()
+X, Y = np.random.default_rng(1).standard_normal((2, 80, 3))
+labels = np.where(Y[:, 0] > 0, "yes", "no")
+few = dict(n_estimators=2, random_state=0)
+for kernel, Z in (("linear", Y), ("dirac", labels), ("laplacian", Y), ("rbf", Y[:, 0])):
+    for model in (
+        ok.OutputKernelTree(kernel),
+        ok.OutputKernelTree(kernel, max_depth=2),
+        ok.OutputKernelRandomForest(kernel, **few, min_samples_leaf=3),
+        ok.OutputKernelExtraTrees(kernel, **few, max_features="sqrt"),
+        ok.OutputKernelBoosting(kernel, **few),
+        ok.OutputKernelKNN(output_kernel=kernel),
+    ):
+        model.fit(X, Z).score(X, Z)
+        if hasattr(model, "apply"):
+            model.apply(X)
+for model in (ok.AdaBoost(n_estimators=2), ok.RandomizedTreeClassifier(),
+              ok.ForestKernelSVC(), ok.TwoStageMKL()):
+    model.fit(X, labels).score(X, labels)
+ok.OutputKernelTree().fit(X, Y).get_depth()
+print(*{name for name, n in compiled().items() if n > before.get(name, 0)})
+"""
+
+
+def test_okbook_compile_leaves_nothing_to_compile():
+    "Other examples of the same kinds need no compiled code that is not there yet."
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", COMPILE], capture_output=True, text=True
+    )
+    assert told.stdout.split() == [], told
+    assert not told.returncode, told.stderr
