@@ -258,13 +258,13 @@ def _compile(args):
     import warnings
 
     from okbook._compilation import compile_estimators
-    from okbook._extras import tqdm
 
     begun = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sixty random examples: nothing to learn
-        for _ in tqdm(compile_estimators(), "compiling", disable=args.quiet, unit=""):
-            pass
+        for model, seconds in compile_estimators():
+            if seconds > 0.5 and not args.quiet:
+                print(f"{seconds:5.1f} s  {type(model).__name__}", flush=True)
     print(f"compiled, or found compiled, in {time.perf_counter() - begun:.0f} s")
 
 
@@ -401,6 +401,9 @@ _GRADE = {
     },
     "--csv": {"action": "store_true", "help": "as comma-separated values"},
 }
+_COMPILE = {
+    "--quiet": {"action": "store_true", "help": "only how long it took, at the end"}
+}
 _DATA = {
     "names": {"nargs": "*", "metavar": "name", "help": "default: all"},
     "--download": {"action": "store_true", "help": "download what is missing"},
@@ -456,7 +459,7 @@ def _parser():
     _add(groups, "grade", _grade, told, _GRADE)
 
     told = "compile all searches for this processor: for images and class servers"
-    _add(groups, "compile", _compile, told, {"--quiet": _VERIFY["--quiet"]})
+    _add(groups, "compile", _compile, told, _COMPILE)
     return parser
 
 
