@@ -1837,6 +1837,23 @@ class InputKernelMixin:
             return K
         return check_gram(K, name="The Gram matrix of the input kernel")
 
+    def _fit_few_features(self, X):
+        """Keep the inputs, and return their features, if the kernel has a vector of
+        these that is at most a quarter as long as the list of inputs; otherwise None,
+        and nothing is kept."""
+        if self._x_is_gram() or self._input_objects(X) is not None:
+            return None
+        kernel = "linear" if self.input_kernel is None else self.input_kernel
+        kernel = check_kernel(kernel, self.input_kernel_params, name="input_kernel")
+        if not hasattr(kernel, "features"):
+            return None
+        F = kernel.fit(X).features(X)
+        if not isinstance(F, np.ndarray) or 4 * F.shape[1] > len(F):
+            return None
+        self._keep_inputs(X)
+        _refuse_underflow(self.input_kernel_.diag(X), X, "The input kernel", "X")
+        return F
+
     def _cross_gram(self, X):
         """Kernel between queries and training inputs, a column for each of these."""
         return X if self.X_ is None else self.input_kernel_.gram(X, self.X_)

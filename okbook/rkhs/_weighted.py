@@ -7,11 +7,92 @@ __all__ = []
 
 # %% ../../nbs/02_rkhs_9_intercept.ipynb #c9e5c165
 import numpy as np
+import scipy.linalg as sla
 
 from .._types import Array
 
 # %% ../../nbs/02_rkhs_9_intercept.ipynb #bac2d81a
-class _Weighting:
+class _Sample:
+    r"""Weights of the examples, and the mean that an intercept subtracts.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    sample_weight : ndarray of shape (n,), optional
+        Their weights, none negative and one positive; one by default.
+    center : bool, default=False
+        Whether there is an intercept.
+
+    Attributes
+    ----------
+    share : ndarray of shape (n,)
+        The share of each example in the weight of all.
+    root : ndarray of shape (n,) or None
+        The roots of the weights.
+
+    Notes
+    -----
+    Derived in the chapter :ref:`ch-rkhs-intercept`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.rkhs._weighted import _Sample
+    >>> _Sample(2, center=True).rows(np.array([[1.0], [3.0]]))
+    (array([[-1.],
+           [ 1.]]), array([2.]))
+    """
+
+    def __init__(
+        self, n: int, sample_weight: Array | None = None, center: bool = False
+    ) -> None:
+        self.sample_weight, self.center = sample_weight, center
+        self.root = None if sample_weight is None else np.sqrt(sample_weight)
+        self.share = np.full(n, 1.0 / n)
+        if sample_weight is not None:
+            self.share = sample_weight / sample_weight.sum()
+
+    def rows(self, V: Array) -> tuple[Array, Array | None]:
+        """Rows of numbers, one for each example, centred and weighted.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, d)
+            For example the outputs themselves.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, d)
+            The rows, minus their mean if there is an intercept, times the roots.
+        mean : ndarray of shape (d,) or None
+            Their mean, if there is an intercept.
+        """
+        mean = None
+        if self.center:
+            first = V[self.share.argmax()]
+            mean = self.share @ (V - first) + first  # exact if all are equal
+            V = V - mean
+        return V if self.root is None else self.root[:, None] * V, mean
+
+    def weights(self, W: Array) -> Array:
+        """Weights of the outputs from those of their centred and weighted rows.
+
+        Parameters
+        ----------
+        W : ndarray of shape (q, n)
+            Weights of the rows of :meth:`rows`.
+
+        Returns
+        -------
+        ndarray of shape (q, n)
+            Weights of the outputs; they sum to one if there is an intercept.
+        """
+        W = W if self.root is None else W * self.root
+        return W + self.share if self.center else W
+
+
+class _Weighting(_Sample):
     r"""Gram matrices for ridge regression with weights and an intercept.
 
     Parameters
@@ -22,13 +103,6 @@ class _Weighting:
         Weights of the examples, none negative and one positive; one by default.
     center : bool, default=False
         Whether there is an intercept.
-
-    Attributes
-    ----------
-    share : ndarray of shape (n,)
-        The share of each example in the weight of all.
-    root : ndarray of shape (n,) or None
-        The roots of the weights.
 
     Notes
     -----
@@ -48,11 +122,7 @@ class _Weighting:
     def __init__(
         self, K: Array, sample_weight: Array | None = None, center: bool = False
     ) -> None:
-        n = len(K)
-        self.root = None if sample_weight is None else np.sqrt(sample_weight)
-        self.share = np.full(n, 1.0 / n)
-        if sample_weight is not None:
-            self.share = sample_weight / sample_weight.sum()
+        super().__init__(len(K), sample_weight, center)
         self.means = K @ self.share if center else None
 
     def _centre(self, K_cross):
@@ -93,41 +163,90 @@ class _Weighting:
         """
         return self._centre(K_cross)
 
-    def rows(self, V: Array) -> tuple[Array, Array | None]:
-        """Rows of numbers, one for each output, to which the inverse is applied if one
-        solves for them and not for queries.
+# %% ../../nbs/02_rkhs_9_intercept.ipynb #225ea49a
+class _FewFeatures(_Sample):
+    r"""Ridge regression with sums over few features of the inputs.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, p)
+        Features of the training inputs.
+    sample_weight : ndarray of shape (n,), optional
+        Weights of the examples, none negative and one positive; one by default.
+    center : bool, default=False
+        Whether there is an intercept.
+
+    Attributes
+    ----------
+    U, S, Vt : ndarray of shapes (n, r), (r,) and (r, p)
+        Decomposition of the centred and weighted features.
+
+    Notes
+    -----
+    Proposition prop-rkhs-few-features, eq-rkhs-few-weights. Derived in the chapter
+    :ref:`ch-rkhs-intercept`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okbook.rkhs._weighted import _FewFeatures
+    >>> system = _FewFeatures(np.array([[1.0], [1.0], [1.0]]))
+    >>> system.solve(np.array([[2.0], [4.0], [6.0]]), lam=1.0)
+    array([[3.]])
+    """
+
+    def __init__(
+        self, F: Array, sample_weight: Array | None = None, center: bool = False
+    ) -> None:
+        super().__init__(len(F), sample_weight, center)
+        F, self.mean = self.rows(F)
+        self.U, self.S, self.Vt = sla.svd(F, full_matrices=False, check_finite=False)
+
+    def cross(self, F: Array) -> Array:
+        """Features of queries, centred.
 
         Parameters
         ----------
-        V : ndarray of shape (n, d)
-            For example the outputs themselves.
+        F : ndarray of shape (q, p)
+            Features of queries.
 
         Returns
         -------
-        rows : ndarray of shape (n, d)
-            The rows, minus their mean if there is an intercept, times the roots.
-        mean : ndarray of shape (d,) or None
-            Their mean, if there is an intercept.
+        ndarray of shape (q, p)
+            What is multiplied by the solution.
         """
-        mean = None
-        if self.means is not None:
-            first = V[self.share.argmax()]
-            mean = self.share @ (V - first) + first  # exact if all are equal
-            V = V - mean
-        return V if self.root is None else self.root[:, None] * V, mean
+        return F if self.mean is None else F - self.mean
 
-    def weights(self, W: Array) -> Array:
-        """Weights of the outputs from those of ridge regression on the other matrices.
+    def solve(self, Z: Array, lam: float) -> Array:
+        """The coefficients of the features.
 
         Parameters
         ----------
-        W : ndarray of shape (q, n)
-            Weights of ridge regression with :meth:`gram` and :meth:`cross`.
+        Z : ndarray of shape (n, d)
+            Rows of numbers, one for each output, centred and weighted.
+        lam : float
+            Ridge, positive.
+
+        Returns
+        -------
+        ndarray of shape (p, d)
+            The matrix that eq-rkhs-few-weights defines.
+        """
+        return self.Vt.T @ ((self.S / (self.S**2 + lam))[:, None] * (self.U.T @ Z))
+
+    def transposed(self, cross: Array, lam: float) -> Array:
+        """The weights of the centred and weighted outputs.
+
+        Parameters
+        ----------
+        cross : ndarray of shape (q, p)
+            Centred features of queries.
+        lam : float
+            Ridge, positive.
 
         Returns
         -------
         ndarray of shape (q, n)
-            Weights of the outputs; they sum to one if there is an intercept.
+            ``transposed(cross, lam) @ Z`` is ``cross @ solve(Z, lam)``.
         """
-        W = W if self.root is None else W * self.root
-        return W if self.means is None else W + self.share
+        return (cross @ self.Vt.T * (self.S / (self.S**2 + lam))) @ self.U.T

@@ -187,6 +187,13 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
     return np.maximum(total, 0.0)
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #0f8fdb0d
+def _few_directions(K_out, max_rank=20):
+    """Rows whose scalar products are the Gram matrix of the outputs, and the matrix
+    that is left if there are more than 20 directions, otherwise None."""
+    Phi, _, left = pivoted_cholesky(K_out, tol=1e-14, max_rank=max_rank)
+    return Phi, K_out - Phi @ Phi.T if left > 1e-14 * np.trace(K_out) else None
+
+
 @validate_arrays(K="n n", K_out="n n")
 def leave_one_out_losses(
     K: Array,
@@ -266,18 +273,38 @@ def leave_one_out_losses(
     K, K_out = inputs.gram(K), _Weighting(K_out, sample_weight, center).gram(K_out)
     spectrum, Q = gram_eigh(K)
     d = lams[:, None] / (spectrum + lams[:, None])
-    Phi, _, rest = pivoted_cholesky(K_out, tol=1e-14, max_rank=20)
+    Phi, rest = _few_directions(K_out)
     Z = Q.T @ Phi
     residuals = np.array([np.square((Q * row) @ Z).sum(axis=1) for row in d])
-    if rest > 1e-14 * np.trace(K_out):
-        residuals += _residual_squares(
-            spectrum, Q, Q.T @ ((K_out - Phi @ Phi.T) @ Q), lams
-        )
+    if rest is not None:
+        residuals += _residual_squares(spectrum, Q, Q.T @ (rest @ Q), lams)
     kept = d @ (Q**2).T - (inputs.share if center else 0.0)  # 1 - H_ii
     weight = 1.0 if sample_weight is None else sample_weight
     return residuals / (kept**2 * weight)
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #a76a67f8
+def _few_feature_losses(U, S, lams, Z, rest=None, share=0.0, weight=1.0):
+    """The same losses from a decomposition of few features of the inputs
+    (eq-rkhs-few-loo). The outputs, centred and weighted, are the rows of Z; ``rest`` is
+    to be added to their Gram matrix."""
+    C = S**2 / (S**2 + lams[:, None])  # 1 - Delta
+    inside = U.T @ Z
+    outside = Z - U @ inside
+    residuals = np.array(
+        [np.square(outside + (U * row) @ inside).sum(axis=1) for row in 1.0 - C]
+    )
+    if rest is not None:
+        both = rest @ U
+        A = U.T @ both
+        residuals += rest.diagonal() - ((2.0 * both - U @ A) * U).sum(axis=1)
+        both -= U @ A
+        residuals += [
+            ((2.0 * both + (U * row) @ A) * (U * row)).sum(axis=1) for row in 1.0 - C
+        ]
+    kept = 1.0 - share - C @ (U**2).T
+    return np.maximum(residuals, 0.0) / (kept**2 * weight)
+
+
 class OutputKernelRidgeCV(OutputKernelRidge):
     r"""Ridge regression with a kernel on the output, its ridge chosen by leaving one
     out.
@@ -369,27 +396,55 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     def _choose_ridge(self, K, sample_weight):
         """The ridge of the least leave-one-out loss; the largest of those that are
         a tie."""
-        grid = self.lam_grid
-        if grid is None:
-            grid = default_lam_grid(self._weighting.gram(K))
-        self.lam_grid_ = check_grid(grid, "lam_grid")
-        K_out, kernel = self._training_gram.value(), self._training_gram.kernel
-        if self.center and isinstance(kernel, LinearKernel):  # an offset is no matter
-            K_out = kernel.gram(self.outputs_ - self.outputs_.mean(axis=0))
+        losses = self._left_out_losses(K, sample_weight)
         if sample_weight is not None:
-            seen = np.flatnonzero(sample_weight)
-            K, K_out = (A[np.ix_(seen, seen)] for A in (K, K_out))
-            sample_weight = sample_weight[seen]
-        losses = leave_one_out_losses(
-            K, K_out, self.lam_grid_, sample_weight=sample_weight, center=self.center
-        )
+            sample_weight = sample_weight[sample_weight > 0]
         self.loo_losses_ = np.average(losses, axis=1, weights=sample_weight)
         order = np.argsort(-self.lam_grid_)
-        best = order[first_smallest(self.loo_losses_[order], 2 * len(K))]
+        n = self._n_outputs_given
+        best = order[first_smallest(self.loo_losses_[order], 2 * n)]
         self.lam_ = float(self.lam_grid_[best])
         warn_at_end(self.lam_grid_, self.lam_, "lam_grid")
         self.best_loss_ = float(self.loo_losses_.min())
         return self.lam_
+
+    def _left_out_losses(self, K, sample_weight):
+        """Losses of the examples of positive weight, for each ridge of the grid, which
+        is set."""
+        system, grid, n = self._weighting, self.lam_grid, self._n_outputs_given
+        if grid is None:
+            few = K is None and np.square(system.S).sum() / n
+            grid = default_lam_grid(np.array([[few]]) if K is None else system.gram(K))
+        self.lam_grid_ = lams = check_grid(grid, "lam_grid")
+        seen = slice(None) if sample_weight is None else np.flatnonzero(sample_weight)
+        if K is None:
+            Z, rest = self._centred_outputs(seen)
+            share = system.share[seen] if self.center else 0.0
+            weight = 1.0 if sample_weight is None else sample_weight[seen]
+            U = system.U[seen]
+            return _few_feature_losses(U, system.S, lams, Z, rest, share, weight)
+        K_out = self._training_gram.value()
+        if self.center and isinstance(self.kernel_, LinearKernel):
+            centred = self.outputs_ - self.outputs_.mean(axis=0)
+            K_out = self.kernel_.gram(centred)  # an offset is no matter
+        if sample_weight is not None:
+            K, K_out = (A[np.ix_(seen, seen)] for A in (K, K_out))
+            sample_weight = sample_weight[seen]
+        return leave_one_out_losses(
+            K, K_out, lams, sample_weight=sample_weight, center=self.center
+        )
+
+    def _centred_outputs(self, seen):
+        """Features of the outputs, centred and weighted; without such, or with many,
+        those of 20 directions, and what the Gram matrix has besides."""
+        n, system = self._n_outputs_given, self._weighting
+        if hasattr(self.kernel_, "features"):
+            Z = self._feature_rows()
+            if isinstance(Z, np.ndarray) and Z.shape[1] <= n // 4:
+                return system.rows(Z)[0][seen], None
+        K_out = self._training_gram.value()
+        outputs = _Weighting(K_out, system.sample_weight, system.center)
+        return _few_directions(outputs.gram(K_out)[seen][:, seen])
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #5bd33781
 @validate_params(

@@ -31,7 +31,7 @@ from okbook.core import (
     validate_arrays,
     validate_data,
 )
-from ._weighted import _Weighting
+from ._weighted import _FewFeatures, _Weighting
 
 # %% ../../nbs/02_rkhs.ipynb #b7b03846
 @validate_arrays()
@@ -464,7 +464,9 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
     weights of the examples and an intercept in :ref:`ch-rkhs-intercept`
     (``thm-rkhs-intercept``). Fitting costs :math:`n^3/3` operations, the weights of a
     query :math:`2n^2`; a prediction costs :math:`nd` if the output kernel has d
-    features (:ref:`ch-core-orders`).
+    features (:ref:`ch-core-orders`). If the input kernel has :math:`p \le n/4`
+    features, sums are over these: fitting costs about :math:`6np^2` operations, a
+    prediction :math:`pd` (``prop-rkhs-few-features``).
 
     Examples
     --------
@@ -535,10 +537,16 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64)
         sample_weight = check_sample_weight(sample_weight, X.shape[0])
         self._fit_outputs(y, n_samples=X.shape[0])
-        K = self._fit_centred(X)
-        self._weighting = _Weighting(K, sample_weight, self.center)
-        lam = self._choose_ridge(K, sample_weight)
-        self._factor = ridge_factor(self._weighting.gram(K), lam)
+        X = self._fit_origin(X)
+        F = self._fit_few_features(X)
+        if F is None:
+            K = self._fit_inputs(X)
+            self._weighting = _Weighting(K, sample_weight, self.center)
+            lam = self._choose_ridge(K, sample_weight)
+            self._factor = ridge_factor(self._weighting.gram(K), lam)
+        else:
+            self._weighting = _FewFeatures(F, sample_weight, self.center)
+            lam = self._choose_ridge(None, sample_weight)
         self._ridge = lam
         self._solve_features(sample_weight)
         return self
@@ -556,24 +564,28 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         weights are asked for."""
         check_is_fitted(self)
         if self._factor is None:
-            K = self.input_kernel_.gram(self.X_)
-            self._factor = ridge_factor(self._weighting.gram(K), self._ridge)
+            K, known = self.input_kernel_.gram(self.X_), self._weighting
+            weighting = _Weighting(K, known.sample_weight, known.center)
+            self._factor = ridge_factor(weighting.gram(K), self._ridge)
         return self._factor
 
     def __getstate__(self):
         state = super().__getstate__()
         return state if state.get("X_") is None else state | {"_factor": None}
 
-    def _fit_centred(self, X):
-        """Gram matrix of the inputs. An intercept allows to move vectors, so that their
-        mean costs no digits."""
-        K, kernel = self._fit_inputs(X), self.input_kernel_
-        self._origin = None
-        if self.center and isinstance(kernel, LinearKernel):
-            self._origin = X.mean(axis=0)
-            self.X_ = X - self._origin
-            K = kernel.gram(self.X_)
-        return K
+    def _fit_origin(self, X):
+        """The inputs. An intercept allows to move vectors, so that their mean costs no
+        digits."""
+        kernel = self.input_kernel
+        linear = (
+            kernel is None or kernel == "linear" or isinstance(kernel, LinearKernel)
+        )
+        self._origin = X.mean(axis=0) if self.center and linear else None
+        return self._seen(X)
+
+    def _seen(self, X):
+        """Inputs from where the training inputs are seen."""
+        return X if self._origin is None else X - self._origin
 
     def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``thm-rrsn-3``).
@@ -589,24 +601,30 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         ndarray of shape (n_queries, n_train)
             Weights: dense, of either sign; rows sum to one only with ``center``.
         """
-        K_cross = self._weighted_cross(self._read_queries(X))
-        W = self._project(ridge_weights(self.factor_, K_cross))
-        return self._weighting.weights(W)
+        cross = self._weighted_cross(self._read_queries(X))
+        if isinstance(self._weighting, _FewFeatures):
+            W = self._weighting.transposed(cross, self._ridge)
+        else:
+            W = ridge_weights(self.factor_, cross)
+        return self._weighting.weights(self._project(W))
 
     def _read_queries(self, X):
         """Queries, from where the training inputs are seen."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X if self._origin is None else X - self._origin
+        return self._seen(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _weighted_cross(self, X):
-        """Kernel between queries and training inputs, centred and weighted."""
+        """Kernel between queries and training inputs, centred and weighted, or the
+        centred features of queries."""
+        if isinstance(self._weighting, _FewFeatures):
+            return self._weighting.cross(self.input_kernel_.features(X))
         return self._weighting.cross(self._cross_gram(X))
 
     def activations(self, X: ArrayLike) -> LazyRows:
         """Kernel between queries and training inputs, the first factor of
-        ``thm-rrsn-3``; with ``center`` it is the centred kernel, and there is a column
-        of ones.
+        ``thm-rrsn-3``, or features of the queries if they are few
+        (``eq-rkhs-few-weights``); with ``center`` they are centred, and there is a
+        column of ones.
 
         Parameters
         ----------
@@ -617,21 +635,23 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         Returns
         -------
         LazyRows
-            A row for each query, a column for each training input.
+            A row for each query, a column for each training input or feature.
         """
-        X, n = self._read_queries(X), self._n_outputs_given
+        X, units = self._read_queries(X), self._n_outputs_given
+        if isinstance(self._weighting, _FewFeatures):
+            units = self._weighting.Vt.shape[1]
         if not self.center:
-            return LazyRows(X, self._weighted_cross, n)
-        return LazyRows(X, self._with_ones, n + 1)
+            return LazyRows(X, self._weighted_cross, units)
+        return LazyRows(X, self._with_ones, units + 1)
 
     def _with_ones(self, X):
-        """The same kernel values, and a column of ones."""
+        """The same numbers, and a column of ones."""
         return np.column_stack([self._weighted_cross(X), np.ones(len(X))])
 
     def contributions(self, V: Array) -> Array:
         r"""Dual coefficients :math:`(K_x + \lambda_1 I)^{-1} V`, the other factor of
-        ``thm-rrsn-3``; with ``center``, those of the rows minus their mean, and last
-        the mean.
+        ``thm-rrsn-3``, or coefficients of features (``eq-rkhs-few-weights``); with
+        ``center``, those of the rows minus their mean, and last the mean.
 
         Parameters
         ----------
@@ -640,18 +660,23 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_train, d) or (n_train + 1, d)
+        ndarray of shape (u, d) or (u + 1, d)
             ``activations(X) @ contributions(V)`` is ``weights(X) @ V``.
         """
         V, mean = self._weighting.rows(V)
-        dual = sla.cho_solve(self.factor_, self._project(V.T).T, check_finite=False)
+        V = self._project(V.T).T
+        if isinstance(self._weighting, _FewFeatures):
+            dual = self._weighting.solve(V, self._ridge)
+        else:
+            dual = sla.cho_solve(self.factor_, V, check_finite=False)
         return dual if mean is None else np.vstack([dual, mean])
 
     _pickled_tables = ("features",)
 
     def _pays(self, n_queries):
         """One solution for each training output, or one for each query."""
-        return 2 * n_queries >= self._n_outputs_given
+        few = isinstance(self._weighting, _FewFeatures)
+        return few or 2 * n_queries >= self._n_outputs_given
 
     def _project(self, W):
         """What becomes of the weights of the (centred) outputs: nothing. The matrix is

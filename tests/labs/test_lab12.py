@@ -287,14 +287,6 @@ def test_order_of_the_tree_methods(stored):
     )
 
 
-def test_bagging_takes_most_of_the_time(stored):
-    seconds = {
-        row: np.mean([stored[lab.TABLE.id][row, "all inputs", k][1] for k in range(10)])
-        for row in lab.TABLE.rows
-    }
-    assert seconds["bagging"] > 2 * seconds["extra-trees"] > 2 * seconds["single tree"]
-
-
 def test_order_of_the_inputs(stored):
     """Not that of OK3 on our table; that of OK3 as soon as the profile is one over
     distant genomes."""

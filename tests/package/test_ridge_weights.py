@@ -1,6 +1,7 @@
 """Ridge regression with weights of the examples and an intercept: thm-rkhs-intercept,
 prop-rkhs-weighted-loo, and the end of a grid."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -232,3 +233,58 @@ def test_what_is_an_end():
         warn_at_end([0.0, 1.0, 2.0], 0.0, "lam2_grid")  # nothing lies below
         warn_at_end([1.0, 2.0, 2.0], 2.0, "lam_grid")
         warn_at_end([1.0, 2.0, 3.0], 2.0, "lam_grid")
+
+
+@pytest.mark.filterwarnings("ignore:The best value of")
+@pytest.mark.parametrize("output_kernel", ["linear", "dirac", "rbf", "hamming"])
+@pytest.mark.parametrize("center", [False, True])
+def test_few_features_change_nothing(output_kernel, center):
+    """prop-rkhs-few-features, eq-rkhs-few-weights, eq-rkhs-few-loo: the same numbers as
+    from Gram matrices, with weights of zero, features that are sums of others, and
+    examples that nearly decide a coefficient alone."""
+    lams = np.logspace(-3, 3, 5)
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        n = int(draw.integers(24, 60))
+        X = draw.normal(size=(n, 3)) + (0.0, 0.0, 5.0)
+        X = np.c_[X, X @ draw.normal(size=(3, 2))] if seed % 2 else X
+        X[0] *= 10.0 ** draw.integers(0, 2)
+        Y = {
+            "dirac": draw.integers(0, 3, n),
+            "hamming": draw.integers(0, 2, (n, 4)),
+        }.get(output_kernel, X[:, :2] ** 2 + draw.normal(size=(n, 2)))
+        weight = (
+            None if seed % 3 == 0 else draw.integers(0, 3, n) + 0.5 * (seed % 3 - 1)
+        )
+        how = {
+            "output_kernel": output_kernel,
+            "center": center,
+            "lam_grid": lams,
+            "input_kernel": "linear",
+        }
+        few = OutputKernelRidgeCV(**how).fit(X, Y, sample_weight=weight)
+        K = X @ X.T
+        many = OutputKernelRidgeCV(**how | {"input_kernel": "precomputed"})
+        many.fit(K, Y, sample_weight=weight)
+        assert few.activations(X).shape[1] == X.shape[1] + center < n
+        assert_allclose(few.loo_losses_, many.loo_losses_, rtol=1e-6)
+        assert few.lam_ == many.lam_
+        scale = 1e-8 * np.abs(many.weights(K)).max()
+        assert_allclose(few.weights(X), many.weights(K), atol=scale)
+        if output_kernel == "linear":
+            assert_allclose(few.predict(X), many.predict(K), rtol=1e-7, atol=1e-7)
+        # its factor is that of the Gram matrix, computed when asked for
+        assert_allclose(few.factor_[0].shape, (n, n))
+
+
+def test_no_gram_matrix_of_few_features():
+    "Fit, choice of the ridge and prediction need memory for n p numbers, not n n."
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(4000, 5))
+    Y = X @ draw.normal(size=(5, 2)) + draw.normal(size=(4000, 2))
+    model = OutputKernelRidgeCV(input_kernel="linear", center=True)
+    tracemalloc.start()
+    model.fit(X, Y).predict(X)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 0.1 * 8 * 4000**2

@@ -211,7 +211,7 @@ def test_extra_trees_copy_no_inputs(large, mapped):
     narrow = np.ascontiguousarray(X[:, :2])
     outputs, _ = peak_bytes(lambda: model.fit(narrow, y))  # and weights, and nodes
     assert fitting - outputs < 0.05 * large.nbytes
-    model.fit(X, y)
+    model.fit(X, y).apply(X[:500])  # compiles
     predicting, _ = peak_bytes(lambda: model.apply(X))
     assert predicting < 0.1 * large.nbytes
     whole = X[:2000].astype(int)  # these are converted
