@@ -236,6 +236,11 @@ class Kernel(BaseEstimator):
         """Gram matrix of prepared outputs."""
         raise NotImplementedError(f"{type(self).__name__} must define _gram(A, B).")
 
+    def _factors(self, A, B):
+        """Two sparse matrices whose product is ``_gram(A, B)``, features of the one and
+        of the other in their rows; None if the kernel does not list its features."""
+        return None
+
     def _diag(self, A):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))

@@ -232,33 +232,63 @@ class FeatureKernel(ObjectKernel):
         float
             The value.
         """
-        pair = [self.list_features(a)], [self.list_features(b)]
-        return float(self._gram(*pair)[0, 0])
+        return float(self._gram(self._listed([a]), self._listed([b]))[0, 0])
+
+    def _listed(self, objects):
+        """Objects in the form that ``_rows`` takes."""
+        return [self.list_features(y) for y in objects]
 
     def _prepare(self, Y):
-        return [self.list_features(y) for y in self._objects(Y)]
+        return self._listed(self._objects(Y))
 
-    def _gram(self, A, B):
+    def _rows(self, A, B):
+        """The features of two lists of objects, as the rows of two sparse matrices."""
         numbers = {}
         left = _feature_rows(A, numbers)
         right = left if B is A else _feature_rows(B, numbers)
         left.resize(len(A), len(numbers))
         right.resize(len(B), len(numbers))
-        K = (left @ right.T).toarray()
+        return left, right
+
+    def _factors(self, A, B):
+        factors = self._rows(A, B)
+        if getattr(self, "normalize", False):
+            for rows in factors if B is not A else factors[:1]:
+                norms = np.sqrt(_square_norms(rows))
+                norms[norms == 0] = 1.0
+                rows.data /= np.repeat(norms, np.diff(rows.indptr))
+        return factors
+
+    def _gram(self, A, B):
+        left, right = self._rows(A, B)
+        K = _row_products(left, right)
         if not getattr(self, "normalize", False):
             return K
-        norms = np.sqrt(np.outer(_square_norms(A), _square_norms(B)))
+        norms = np.sqrt(np.outer(_square_norms(left), _square_norms(right)))
         return np.divide(K, norms, out=np.zeros_like(K), where=norms > 0)
 
     def _diag(self, A):
-        squares = _square_norms(A)
+        squares = _square_norms(self._rows(A, A)[0])
         normalize = getattr(self, "normalize", False)
         return (squares > 0).astype(float) if normalize else squares
 
 
-def _square_norms(features):
-    """The squared norms of dictionaries of features."""
-    return np.array([sum(v * v for v in f.values()) for f in features], dtype=float)
+def _square_norms(rows):
+    """The squared norms of sparse rows."""
+    return rows.multiply(rows).sum(axis=1)
+
+
+def _row_products(left, right):
+    """Scalar products of the rows of two sparse matrices: of columns that are nearly
+    full as products of dense matrices, of the others as a sparse product."""
+    often = np.bincount(right.indices, minlength=right.shape[1]) > 0.1 * right.shape[0]
+    if not often.any():
+        return (left @ right.T).toarray()
+    dense = left[:, often].toarray()
+    K = dense @ (dense if right is left else right[:, often].toarray()).T
+    rare = left[:, ~often], right[:, ~often]
+    K += rare[0] @ rare[1].T
+    return K
 
 
 def _feature_rows(features, numbers):
@@ -310,8 +340,9 @@ class SpectrumKernel(FeatureKernel):
     -----
     Strings, or lists and tuples of hashable symbols such as words. Time
     :math:`O(\ell |s|)` for each string with :math:`\ell` lengths, then a product of
-    sparse matrices. ``eq-objects-spectrum``, positive semi-definite by
-    ``eq-objects-features``. Derived in :ref:`ch-core-objects`.
+    matrices, sparse for n-grams that few strings have. ``eq-objects-spectrum``,
+    positive semi-definite by ``eq-objects-features``. Derived in
+    :ref:`ch-core-objects`.
 
     Examples
     --------
@@ -345,6 +376,49 @@ class SpectrumKernel(FeatureKernel):
         return Counter(
             y[i : i + length] for length in lengths for i in range(len(y) - length + 1)
         )
+
+    def _listed(self, objects):
+        return objects
+
+    def _rows(self, A, B):
+        both = A if B is A else [*A, *B]
+        if not all(isinstance(y, str) for y in both):
+            first = super()._listed(A)
+            return super()._rows(first, first if B is A else super()._listed(B))
+        counts = _count_ngrams(both, self.length, self.blended)
+        return (counts, counts) if B is A else (counts[: len(A)], counts[len(A) :])
+
+
+def _count_ngrams(strings, length, blended):
+    """How often each n-gram occurs in each string, as sparse rows. An n-gram is a
+    number, whose digits are the letters."""
+    text = "".join(strings).encode("utf-32-le", "surrogatepass")
+    letters, base = _number(np.frombuffer(text, "<u4").astype(np.int64))
+    sizes = [len(s) for s in strings]
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    rest = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(row))  # of its string
+    place, grams = np.arange(len(row)), np.zeros(len(row), np.int64)
+    rows, columns, n_columns = [place[:0]], [place[:0]], 0
+    for n in range(1, min(length, max(sizes, default=0)) + 1):
+        inside = rest[place] >= n
+        place = place[inside]
+        grams, size = _number(grams[inside] * base + letters[place + n - 1])
+        if blended or n == length:
+            rows.append(row[place])
+            columns.append(grams + n_columns)
+            n_columns += size
+    at = np.concatenate(rows), np.concatenate(columns)
+    shape = len(sizes), n_columns
+    return sp.coo_array((np.ones(len(at[0])), at), shape).tocsr()
+
+
+def _number(codes):
+    """Numbers from zero on for whole numbers, none left out, and how many there are."""
+    if codes.max(initial=0) > 2**22:
+        found, numbers = np.unique(codes, return_inverse=True)
+        return numbers, len(found)
+    seen = np.bincount(codes) > 0
+    return (np.cumsum(seen) - 1)[codes], int(seen.sum())
 
 # %% ../../nbs/00_core_6_objects.ipynb #0b1ec014
 @nb.njit(cache=True, nogil=True)
@@ -1028,6 +1102,9 @@ class AutoKernel(ObjectKernel):
     def _prepare(self, Y):
         kernel = self._chosen(Y)
         return _Prepared(kernel._prepare(Y), kernel)
+
+    def _factors(self, A, B):
+        return A.kernel._factors(A.objects, A.objects if A is B else B.objects)
 
     def _gram(self, A, B):
         return A.kernel._gram(A.objects, A.objects if A is B else B.objects)

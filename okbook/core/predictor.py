@@ -799,6 +799,39 @@ class LazyRows:
         return np.concatenate([self.rows(self.X[some]) @ table for some in blocks])
 
 
+class _Listed:
+    """The kernel between training outputs and candidates, as the scalar products of two
+    sparse matrices of features."""
+
+    def __init__(self, left, right):
+        used = np.bincount(left.indices, minlength=left.shape[1]) > 0
+        self.left, self.right = left[:, used], right[:, used]
+
+    @cached_property
+    def sizes(self):
+        "The largest absolute value in each row of the training outputs."
+        return abs(self.left).max(axis=1).toarray().ravel()
+
+    @cached_property
+    def sums(self):
+        "The sum of the absolute values in each row of the candidates."
+        return abs(self.right).sum(axis=1)
+
+
+def _listed_features(kernel, outputs, candidates):
+    """Features of the training outputs and of candidates, if the kernel lists them and
+    all candidates together have fewer of them than half their number; otherwise
+    None."""
+    if not kernel.on_objects:
+        return None
+    factors = kernel._factors(kernel._prepare(outputs), kernel._prepare(candidates))
+    if factors is None:
+        return None
+    listed = _Listed(*factors)
+    n_candidates, n_features = listed.right.shape
+    return listed if 0 < 2 * n_features <= n_candidates else None
+
+
 class _Queries:
     """The predicted points of some queries: weights of the training outputs, or what
     has the same effect, activations of units and the contribution of each unit. Either
@@ -1080,6 +1113,8 @@ class OutputKernelMixin:
             return state
         tables = state["_tables"]
         kept = {name: tables[name] for name in self._pickled_tables if name in tables}
+        if isinstance(tables.get("given", [None] * 3)[2], _Listed):
+            kept["given"] = tables["given"]
         return state | {"_tables": kept}
 
     def _feature_rows(self):
@@ -1333,6 +1368,9 @@ class OutputKernelMixin:
     def _scores(self, W, K, diag, name):
         """By blocks of queries, what is least for the nearest candidate, and bounds on
         the rounding: from weights, or from a table of this name."""
+        if isinstance(K, _Listed):
+            yield from self._listed_scores(W, K, diag, name)
+            return
         table = None
         if name is not None and isinstance(W, _Queries):
             table = self._table(name, lambda: K, W.shape[0])
@@ -1345,6 +1383,27 @@ class OutputKernelMixin:
             size = np.add.outer(2.0 * reach[rows], np.abs(diag))
             yield scores, sum_rounding(W.n_terms() + KERNEL_TERMS, size)
 
+    def _listed_scores(self, W, K, diag, name):
+        """The same from listed features: first the predicted points, from weights, or
+        for dense weights from a table, then their products with the candidates."""
+        table, by, n_terms = None, W, W.shape[1] + 2
+        if name is not None and isinstance(W, _Queries):
+            if isinstance(W.activations, LazyRows):
+                table = self._table("listed", K.left.toarray, W.shape[0])
+        if table is None:
+            by, table = _weights_of(W), K.left
+            reach = abs(by) @ K.sizes
+        else:
+            by, n_terms = W.activations, W.n_terms()
+            reach = W.reach("listed", K.left.toarray)
+        n_terms += K.right.shape[1] + KERNEL_TERMS
+        for rows in _blocks(W.shape[0], max(K.right.shape), budget=2**20):
+            points = by[rows] @ table
+            points = points.toarray() if sp.issparse(points) else points
+            scores = diag - 2.0 * (K.right @ points.T).T
+            size = np.multiply.outer(2.0 * reach[rows], K.sums) + np.abs(diag)
+            yield scores, sum_rounding(n_terms, size)
+
     def _prepare_candidates(self, candidates):
         """Candidates that have been checked, their kernel with the training outputs and
         with themselves, and the name of the table; those of the constructor are
@@ -1354,11 +1413,15 @@ class OutputKernelMixin:
             return *kept[1:], "candidates"
         kernel, outputs = self._kernel_and_outputs()
         checked = self._check_candidates(candidates)
-        found = checked, kernel.gram(outputs, checked), kernel.diag(checked)
+        K = _listed_features(kernel, outputs, checked)
+        if K is None:
+            K = kernel.gram(outputs, checked)
+        found = checked, K, kernel.diag(checked)
         if own:
             self._tables["given"] = candidates, *found
-            for key in ("candidates", "candidates, sizes", "candidates, asked"):
-                self._tables.pop(key, None)
+            for key in ("candidates", "listed"):
+                for kind in ("", ", sizes", ", asked"):
+                    self._tables.pop(key + kind, None)
         return *found, "candidates" if own else None
 
     def _decode_vectors(self, W, support):

@@ -671,7 +671,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             dual = sla.cho_solve(self.factor_, V, check_finite=False)
         return dual if mean is None else np.vstack([dual, mean])
 
-    _pickled_tables = ("features",)
+    _pickled_tables = ("features", "listed")
 
     def _pays(self, n_queries):
         """One solution for each training output, or one for each query."""

@@ -449,3 +449,28 @@ def test_a_kernel_on_objects_with_checked_outputs():
             model.fit(objects, X[:5])
         with pytest.raises(ValueError, match="y contains NaN|missing"):
             model.fit(objects, np.full((N, 2), np.nan))
+
+
+@pytest.mark.parametrize("blended", [True, False])
+def test_ngrams_that_are_numbers_are_those_of_the_strings(blended):
+    "Any letters, empty and short strings, and more n-grams than fit in a table."
+    rng = np.random.default_rng(0)
+    letters = [*"abc", "\U0001f333", "\ud800", "\x00", *map(chr, range(200, 900))]
+    for length in (1, 2, 3, 7):
+        kernel = SpectrumKernel(length, blended, normalize=False)
+        for few in (2, 6, len(letters)):
+            A, B = (
+                [
+                    "".join(rng.choice(letters[:few], rng.integers(0, 9)))
+                    for _ in range(n)
+                ]
+                for n in (12, 7)
+            )
+            listed = [[kernel.list_features(s) for s in part] for part in (A, B)]
+            expected = [
+                [sum(v * b.get(gram, 0) for gram, v in a.items()) for b in listed[1]]
+                for a in listed[0]
+            ]
+            assert_array_equal(kernel.gram(A, B), expected)
+            assert_array_equal(kernel.gram(A).diagonal(), kernel.diag(A))
+    assert_array_equal(SpectrumKernel().gram(["", ""]), np.zeros((2, 2)))

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import okbook as ok
@@ -198,3 +199,51 @@ def test_threads_give_the_same(n_jobs):
     model = ok.OutputKernelRandomForest(n_estimators=20, random_state=0, n_jobs=n_jobs)
     one = clone(model).set_params(n_jobs=1).fit(X, Y).predict(Q)
     assert_array_equal(model.fit(X, Y).predict(Q), one)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["spectrum", "auto", ok.SpectrumKernel(2, False, False)]
+)
+@pytest.mark.parametrize(
+    "model",
+    [
+        ok.OutputKernelRidge(lam=0.1),
+        ok.OutputKernelRidge(lam=0.1, center=True),
+        ok.OutputKernelRandomForest(n_estimators=5, random_state=0),
+        ok.OutputKernelBoosting(n_estimators=5, random_state=0),
+        ok.OutputKernelKNN(3),
+        ok.OutputKernelTree(),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_candidates_with_listed_features(model, kernel):
+    """The scores are those of the kernel between outputs and candidates, also for a
+    candidate none of whose features was seen, after unpickling, and for other
+    candidates than those of the constructor."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, Q = rng.normal(size=(40, 3)), rng.normal(size=(15, 3))
+        words = ["".join(rng.choice(list("abc"), rng.integers(2, 7))) for _ in X]
+        among = [*words, "xyz", *("".join(rng.choice(list("abc"), 5)) for _ in X)] * 2
+        model = clone(model).set_params(output_kernel=kernel, candidates=among)
+        model.fit(X, words)
+        W, known = model.weights(Q), model.kernel_
+        right = decode_weights(W, known.gram(words, among), known.diag(among))
+        assert isinstance(known._factors(*2 * [known._prepare(words)])[0], csr_array)
+        for _ in range(2):
+            assert_array_equal(model.decode(Q), right)
+        again = pickle.loads(pickle.dumps(model))
+        assert_array_equal(again.decode(Q), right)
+        assert list(again.predict(Q)) == [among[i] for i in right]
+        some = among[5:]
+        right = decode_weights(W, known.gram(words, some), known.diag(some))
+        assert_array_equal(again.decode(Q, some), right)
+        model.set_params(candidates=some)
+        assert_array_equal(model.decode(Q), right)
+        places, scores = model.rank(Q, k=2)
+        assert_array_equal(places[:, 0], right)
+        W = W.toarray() if hasattr(W, "toarray") else W
+        size = np.sum((W @ known.gram(words)) * W, axis=1)[:, None]
+        far = size - 2.0 * W @ known.gram(words, some) + known.diag(some)
+        expected = -np.take_along_axis(far, places, axis=1)
+        assert_allclose(scores, np.minimum(expected, 0.0), atol=1e-10)
