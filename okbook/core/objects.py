@@ -728,11 +728,11 @@ def _sum_of_minima(A, B):
     if not 0 < top * A.shape[1] < 50 * (a + b) or cells > 2**27:
         parts = [(part.indptr, part.indices, part.data) for part in (A, B)]
         return _common_counts(*parts[0], *parts[1])
-    dense = [part.astype(np.float32).toarray() for part in (A, B)]
-    K = np.zeros((A.shape[0], B.shape[0]))
+    dense = [part.astype(np.float32).toarray() for part in ([A] if B is A else [A, B])]
+    K = np.float64(0.0)
     for level in range(1, int(top) + 1):
         reached = [(part >= level).astype(np.float32) for part in dense]
-        K += reached[0] @ reached[1].T
+        K = K + reached[0] @ reached[-1].T
     return K
 
 

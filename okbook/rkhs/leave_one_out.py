@@ -352,8 +352,9 @@ class OutputKernelRidgeCV(OutputKernelRidge):
 
     Notes
     -----
-    Closed form ``eq-rkhs-loo``, for any output kernel. Derived in the chapter
-    :ref:`ch-rkhs-loo`.
+    Closed form ``eq-rkhs-loo``, for any output kernel; if the input kernel has
+    :math:`p \le n/4` features, ``eq-rkhs-few-loo``, in :math:`npd` operations a ridge.
+    Derived in the chapter :ref:`ch-rkhs-loo`.
 
     Examples
     --------
