@@ -163,6 +163,33 @@ class _Weighting(_Sample):
         """
         return self._centre(K_cross)
 
+    def uncentred(self, dual: Array, mean: Array | None) -> tuple[Array, Array | None]:
+        """Coefficients of the kernel as it is, for those of the centred one.
+
+        Parameters
+        ----------
+        dual : ndarray of shape (n, d)
+            The inverse, applied to the centred and weighted rows.
+        mean : ndarray of shape (d,) or None
+            The mean that was subtracted from the rows.
+
+        Returns
+        -------
+        dual : ndarray of shape (n, d)
+            Coefficients of the kernel values of a query.
+        constant : ndarray of shape (d,) or None
+            What is added to their sum.
+
+        Notes
+        -----
+        eq-rkhs-constant.
+        """
+        if self.center:  # sums are zero, beyond what solving has lost
+            null = np.sqrt(self.share)
+            dual = dual - np.multiply.outer(null, null @ dual)
+        dual = dual if self.root is None else self.root[:, None] * dual
+        return dual, None if mean is None else mean - self.means @ dual
+
 # %% ../../nbs/02_rkhs_9_intercept.ipynb #225ea49a
 class _FewFeatures(_Sample):
     r"""Ridge regression with sums over few features of the inputs.

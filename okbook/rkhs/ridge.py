@@ -622,9 +622,8 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def activations(self, X: ArrayLike) -> LazyRows:
         """Kernel between queries and training inputs, the first factor of
-        ``thm-rrsn-3``, or features of the queries if they are few
-        (``eq-rkhs-few-weights``); with ``center`` they are centred, and there is a
-        column of ones.
+        ``thm-rrsn-3``, or centred features of the queries if they are few
+        (``eq-rkhs-few-weights``); with ``center``, and a column of ones.
 
         Parameters
         ----------
@@ -637,21 +636,22 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
         LazyRows
             A row for each query, a column for each training input or feature.
         """
-        X, units = self._read_queries(X), self._n_outputs_given
+        X = self._read_queries(X)
+        rows, units = self._cross_gram, self._n_outputs_given
         if isinstance(self._weighting, _FewFeatures):
-            units = self._weighting.Vt.shape[1]
+            rows, units = self._weighted_cross, self._weighting.Vt.shape[1]
         if not self.center:
-            return LazyRows(X, self._weighted_cross, units)
-        return LazyRows(X, self._with_ones, units + 1)
-
-    def _with_ones(self, X):
-        """The same numbers, and a column of ones."""
-        return np.column_stack([self._weighted_cross(X), np.ones(len(X))])
+            return LazyRows(X, rows, units)
+        ones = np.ones((1, 1))
+        return LazyRows(
+            X, lambda X: np.hstack([rows(X), ones.repeat(len(X), 0)]), units + 1
+        )
 
     def contributions(self, V: Array) -> Array:
         r"""Dual coefficients :math:`(K_x + \lambda_1 I)^{-1} V`, the other factor of
         ``thm-rrsn-3``, or coefficients of features (``eq-rkhs-few-weights``); with
-        ``center``, those of the rows minus their mean, and last the mean.
+        ``center``, those of the rows minus their mean, and last a constant
+        (``eq-rkhs-constant``).
 
         Parameters
         ----------
@@ -669,6 +669,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             dual = self._weighting.solve(V, self._ridge)
         else:
             dual = sla.cho_solve(self.factor_, V, check_finite=False)
+            dual, mean = self._weighting.uncentred(dual, mean)
         return dual if mean is None else np.vstack([dual, mean])
 
     _pickled_tables = ("features", "listed")
