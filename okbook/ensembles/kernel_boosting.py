@@ -272,6 +272,9 @@ class OutputKernelBoosting(LeafMixin, BaseEstimator):
     candidates : {"train", "support"} or sequence of outputs, default="train"
         Where pre-images are looked for: among all training outputs, those of non-zero
         weight, or these.
+    table_size : int, default=2**28
+        Bytes that a table of what the leaves contribute may take. Where it would be
+        larger, predictions are computed from their weights, which are slower.
     random_state : int, RandomState or None, default=None
         Seed of the held-out part, the subsamples, the order of features and random
         thresholds.
@@ -361,6 +364,7 @@ class OutputKernelBoosting(LeafMixin, BaseEstimator):
         validation_fraction: float = 0.1,
         tol: float = 1e-4,
         candidates: Literal["support", "train"] | Outputs = "train",
+        table_size: int = 2**28,
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
@@ -380,6 +384,7 @@ class OutputKernelBoosting(LeafMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.tol = tol
         self.candidates = candidates
+        self.table_size = table_size
         self.random_state = random_state
         self.verbose = verbose
 

@@ -511,6 +511,9 @@ class OutputKernelBagging(_Forest):
     candidates : {"support", "train"} or sequence of outputs, default="support"
         Where pre-images are searched: among the outputs of the leaves reached, all
         training outputs, or these.
+    table_size : int, default=2**28
+        Bytes that a table of what the leaves contribute may take. Where it would be
+        larger, predictions are computed from their weights, which are slower.
     n_jobs : int, optional
         Number of trees grown at once, in threads, through joblib.
     random_state : int, RandomState or None, default=None
@@ -579,6 +582,7 @@ class OutputKernelBagging(_Forest):
         max_samples: int | float | None = None,
         oob_score: bool = False,
         candidates: Literal["support", "train"] | Outputs = "support",
+        table_size: int = 2**28,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -599,6 +603,7 @@ class OutputKernelBagging(_Forest):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.candidates = candidates
+        self.table_size = table_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -663,6 +668,9 @@ class OutputKernelRandomForest(_Forest):
     candidates : {"support", "train"} or sequence of outputs, default="support"
         Where pre-images are searched: among the outputs of the leaves reached, all
         training outputs, or these.
+    table_size : int, default=2**28
+        Bytes that a table of what the leaves contribute may take. Where it would be
+        larger, predictions are computed from their weights, which are slower.
     n_jobs : int, optional
         Number of trees grown at once, in threads, through joblib.
     random_state : int, RandomState or None, default=None
@@ -731,6 +739,7 @@ class OutputKernelRandomForest(_Forest):
         max_samples: int | float | None = None,
         oob_score: bool = False,
         candidates: Literal["support", "train"] | Outputs = "support",
+        table_size: int = 2**28,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -751,6 +760,7 @@ class OutputKernelRandomForest(_Forest):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.candidates = candidates
+        self.table_size = table_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -815,6 +825,9 @@ class OutputKernelExtraTrees(_Forest):
     candidates : {"support", "train"} or sequence of outputs, default="support"
         Where pre-images are searched: among the outputs of the leaves reached, all
         training outputs, or these.
+    table_size : int, default=2**28
+        Bytes that a table of what the leaves contribute may take. Where it would be
+        larger, predictions are computed from their weights, which are slower.
     n_jobs : int, optional
         Number of trees grown at once, in threads, through joblib.
     random_state : int, RandomState or None, default=None
@@ -883,6 +896,7 @@ class OutputKernelExtraTrees(_Forest):
         max_samples: int | float | None = None,
         oob_score: bool = False,
         candidates: Literal["support", "train"] | Outputs = "support",
+        table_size: int = 2**28,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -903,6 +917,7 @@ class OutputKernelExtraTrees(_Forest):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.candidates = candidates
+        self.table_size = table_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

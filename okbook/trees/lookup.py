@@ -424,22 +424,19 @@ class LeafMixin(OutputKernelMixin):
     """Predictions of trees from tables with a row for each leaf.
 
     This class is a developer's interface: an estimator inherits from it in place of
-    :class:`~okbook.core.OutputKernelMixin`, and ``_grown_trees()`` returns its trees.
-
-    Attributes
-    ----------
-    table_size : int
-        Largest size of a table in bytes, by default a quarter of a gigabyte. A larger
-        one is not made; predictions are then computed from weights, more slowly.
+    :class:`~okbook.core.OutputKernelMixin`, its constructor has the parameter
+    ``table_size``, the largest size of a table in bytes, and ``_grown_trees()`` returns
+    its trees. A larger table is not made; predictions are then computed from weights,
+    more slowly.
 
     Examples
     --------
     >>> from okbook.trees import LeafMixin, OutputKernelTree
-    >>> isinstance(OutputKernelTree(), LeafMixin), LeafMixin.table_size
-    (True, 268435456)
+    >>> isinstance(OutputKernelTree(), LeafMixin)
+    True
     """
 
-    table_size = 2**28
+    table_size: int
     _mean = True  # the prediction is a mean over trees, not a sum
 
     def _grown_trees(self) -> "list[Tree]":

@@ -932,6 +932,7 @@ TREE_CONSTRAINTS = {
     "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
     "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+    "table_size": [Interval(Integral, 0, None, closed="left")],
     "random_state": ["random_state"],
 }
 
@@ -1123,6 +1124,9 @@ class OutputKernelTree(LeafMixin, BaseEstimator):
     candidates : {"support", "train"} or sequence of outputs, default="support"
         Where pre-images are searched: among the leaf's own outputs, all training
         outputs, or these.
+    table_size : int, default=2**28
+        Bytes that a table of what the leaves contribute may take. Where it would be
+        larger, predictions are computed from their weights, which are slower.
     random_state : int, RandomState or None, default=None
         Seed of the order of features, and of random thresholds.
     max_leaf_nodes : int, optional
@@ -1186,6 +1190,7 @@ class OutputKernelTree(LeafMixin, BaseEstimator):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         candidates: Literal["support", "train"] | Outputs = "support",
+        table_size: int = 2**28,
         random_state: Seed = None,
         max_leaf_nodes: int | None = None,
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
@@ -1200,6 +1205,7 @@ class OutputKernelTree(LeafMixin, BaseEstimator):
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.candidates = candidates
+        self.table_size = table_size
         self.random_state = random_state
         self.max_leaf_nodes = max_leaf_nodes
         self.categorical_features = categorical_features
