@@ -227,7 +227,9 @@ class _FewFeatures(_Sample):
     ) -> None:
         super().__init__(len(F), sample_weight, center)
         F, self.mean = self.rows(F)
-        self.U, self.S, self.Vt = sla.svd(F, full_matrices=False, check_finite=False)
+        U, S, Vt = sla.svd(F, full_matrices=False, check_finite=False)
+        rank = int(np.sum(S > S[0] * len(F) * np.finfo(float).eps))  # else rounding
+        self.U, self.S, self.Vt = U[:, :rank], S[:rank], Vt[:rank]
 
     def cross(self, F: Array) -> Array:
         """Features of queries, centred.

@@ -287,21 +287,27 @@ def _few_feature_losses(U, S, lams, Z, rest=None, share=0.0, weight=1.0):
     """The same losses from a decomposition of few features of the inputs
     (eq-rkhs-few-loo). The outputs, centred and weighted, are the rows of Z; ``rest`` is
     to be added to their Gram matrix."""
-    C = S**2 / (S**2 + lams[:, None])  # 1 - Delta
+    Delta = lams[:, None] / (S**2 + lams[:, None])
+    free = 1.0 - share - (U**2).sum(axis=1)
+    alone = free <= 1e-14  # it decides a coefficient: nothing of it is outside
+    free[alone] = 0.0
     inside = U.T @ Z
     outside = Z - U @ inside
+    outside[alone] = 0.0
     residuals = np.array(
-        [np.square(outside + (U * row) @ inside).sum(axis=1) for row in 1.0 - C]
+        [np.square(outside + (U * row) @ inside).sum(axis=1) for row in Delta]
     )
     if rest is not None:
         both = rest @ U
         A = U.T @ both
-        residuals += rest.diagonal() - ((2.0 * both - U @ A) * U).sum(axis=1)
+        left = rest.diagonal() - ((2.0 * both - U @ A) * U).sum(axis=1)
         both -= U @ A
+        left[alone] = both[alone] = 0.0
+        residuals += left
         residuals += [
-            ((2.0 * both + (U * row) @ A) * (U * row)).sum(axis=1) for row in 1.0 - C
+            ((2.0 * both + (U * row) @ A) * (U * row)).sum(axis=1) for row in Delta
         ]
-    kept = 1.0 - share - C @ (U**2).T
+    kept = free + Delta @ (U**2).T
     return np.maximum(residuals, 0.0) / (kept**2 * weight)
 
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeCV
@@ -288,3 +288,44 @@ def test_no_gram_matrix_of_few_features():
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 0.1 * 8 * 4000**2
+
+
+@pytest.mark.filterwarnings("ignore:The best value of")
+@pytest.mark.parametrize("output_kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("center", [False, True])
+def test_an_example_that_decides_a_coefficient_alone(output_kernel, center):
+    """The only one of its category: without it, its feature is unknown and the others
+    tell nothing, however small the ridge."""
+    draw = np.random.default_rng(0)
+    labels = np.r_[np.repeat([0, 1, 2], 9), 3]
+    Y = draw.normal(size=(28, 2)) + 10.0
+    lams = [1e-18, 1e-9, 1.0]
+    how = {"output_kernel": output_kernel, "center": center, "lam_grid": lams}
+    onehot = np.equal.outer(labels, np.arange(4)).astype(float)
+    model = OutputKernelRidgeCV(input_kernel="linear", **how).fit(onehot, Y)
+    expected = []
+    for lam in lams:
+        each = []
+        for i in range(28):
+            rest = np.arange(28) != i
+            one = OutputKernelRidge(
+                input_kernel="linear",
+                output_kernel=output_kernel,
+                center=center,
+                lam=max(lam, 1e-12),
+            )
+            one.fit(onehot[rest], Y[rest])
+            each.append(one.losses(onehot[[i]], Y[[i]])[0])
+        expected.append(np.mean(each))
+    assert_allclose(model.loo_losses_, expected, rtol=1e-6)
+
+
+def test_features_that_are_sums_of_others_at_a_ridge_of_nothing():
+    "The solution of least norm, which a factor of the Gram matrix would refuse."
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(50, 3))
+    X, Y = np.c_[X, X @ draw.normal(size=(3, 3))], draw.normal(size=(50, 2))
+    model = OutputKernelRidge(input_kernel="linear", lam=1e-30).fit(X, Y)
+    assert_allclose(model.predict(X), X @ (np.linalg.pinv(X) @ Y), rtol=1e-9)
+    nothing = OutputKernelRidge(input_kernel="linear").fit(np.zeros((9, 2)), np.ones(9))
+    assert_array_equal(nothing.predict([[1.0, 2.0]]), [0.0])
