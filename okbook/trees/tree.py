@@ -644,6 +644,48 @@ class _FirstFit(Listener):
 register("numba:compile", _FirstFit())
 
 # %% ../../nbs/01_trees_3_tree.ipynb #705eeb1c
+@njit(cache=True, nogil=True)
+def _place_two_values(columns, place, usual, first, count):
+    """Sort the features that have two values at most, by counting: the places, the
+    more frequent value, where its run begins and how long it is. Returns which features
+    these are."""
+    p, n = columns.shape
+    found = np.zeros(p, np.bool_)
+    for f in range(p):
+        column, row = columns[f], place[f]
+        low, high = column.min(), column.max()
+        n_low = n_high = 0
+        for i in range(n):
+            n_low += column[i] == low
+            n_high += column[i] == high
+        if low != high and n_low + n_high < n:
+            continue
+        found[f] = True
+        below, above = 0, n_low
+        for i in range(n):  # without a branch, which would often be mispredicted
+            is_low = column[i] == low
+            row[i] = below if is_low else above
+            below += is_low
+            above += not is_low
+        often = 2 * n_low >= n
+        usual[f] = low if often else high
+        first[f] = 0 if often else n_low
+        count[f] = n_low if often else n - n_low
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _list_other_value(columns, two, usual, begin, rare):
+    """The examples that have not the more frequent of two values, feature by
+    feature."""
+    for f in np.flatnonzero(two):
+        at = np.intp(begin[f])
+        for i in range(columns.shape[1]):
+            if columns[f, i] != usual[f]:
+                rare[at] = i
+                at += 1
+
+
 def _sort_inputs(X):
     """The inputs sorted, as the search for best thresholds reads them.
 
@@ -666,6 +708,29 @@ def _sort_inputs(X):
     """
     columns = np.ascontiguousarray(X.T)
     p, n = columns.shape
+    place, usual = np.empty((p, n), np.uint32), np.empty(p)
+    first, count = np.empty(p, np.uintp), np.empty(p, np.uintp)
+    two = _place_two_values(columns, place, usual, first, count)
+    if two.all():
+        several = np.empty(0, np.uint32)
+    elif two.any():
+        part = _sort_columns(columns[~two])
+        place[~two], usual[~two], first[~two], count[~two], several = part
+    else:
+        place, usual, first, count, several = _sort_columns(columns)
+    stop = np.cumsum(n - count)
+    begin = stop - (n - count)
+    rare = np.empty(stop[-1], np.uint32)
+    rare[np.repeat(~two, (n - count).astype(np.intp))] = several
+    _list_other_value(columns, two, usual, begin, rare)
+    bounds = np.stack([begin, begin + first, stop], axis=1)
+    return Order(place, usual, rare, bounds)
+
+
+def _sort_columns(columns):
+    """Of features in the rows: the places, the most frequent value, where its run
+    begins and how long it is, and the examples with another one."""
+    p, n = columns.shape
     found = columns.argsort(axis=1)
     values = np.take_along_axis(columns, found, axis=1)
     begins = np.ones((p, n), bool)  # runs of equal values
@@ -687,10 +752,7 @@ def _sort_inputs(X):
     usual = values[np.arange(p), first]
     # unsigned: what is below the first wraps around, and is large
     rare = example[places - first.astype(np.uint32)[:, None] >= count[:, None]]
-    stop = np.cumsum(n - count.astype(np.uintp))
-    begin = stop - (n - count.astype(np.uintp))
-    bounds = np.stack([begin, begin + first.astype(np.uintp), stop], axis=1)
-    return Order(place, usual, rare, bounds)
+    return place, usual, first.astype(np.uintp), count.astype(np.uintp), rare
 
 
 # A node is copied if at least so many features in one that is tried are few enough.
@@ -750,7 +812,7 @@ class TreeGrower:
             self.by_feature = np.array(copied.T, order="C")
         else:
             self.X = np.ascontiguousarray(self.X)
-            self.order = _sort_inputs(X)
+            self.order = _sort_inputs(self.X.T)
             # the features of an example side by side, to copy nodes
             if outputs.rank and X.shape[1] <= _COPIED * rules.max_features:
                 self.by_rows = Rows(

@@ -1117,3 +1117,23 @@ def test_a_grower_takes_as_many_outputs_as_inputs():
     grower = trees.TreeGrower(X, trees.FactorOutputs.of(X[:3].astype(float)), rules)
     with pytest.raises(ValueError, match="each of the 24 inputs: got 3"):
         grower.grow(None, 0)
+
+
+def test_features_of_two_values_are_sorted_as_others_are():
+    "By counting in place of a sort, mixed with others, constant ones and all alone."
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        n, p = int(rng.integers(1, 30)), int(rng.integers(1, 8))
+        X = rng.integers(0, rng.integers(1, 4), (n, p)) * rng.choice([1.0, -2.5, 1e9])
+        if seed % 3 == 0:
+            X[:, 0] = rng.standard_normal(n)
+        found = trees._sort_inputs(X)
+        columns = np.ascontiguousarray(X.T)
+        place, usual, first, count, rare = trees._sort_columns(columns)
+        assert_array_equal(found.place, place)
+        assert_array_equal(found.usual, usual)
+        assert_array_equal(found.rare, rare)
+        assert_array_equal(found.bounds[:, 1] - found.bounds[:, 0], first)
+        assert_array_equal(found.bounds[:, 2] - found.bounds[:, 0], n - count)
+        order = np.argsort(X, axis=0, kind="stable")
+        assert_array_equal(np.argsort(place, axis=1).T, order)
