@@ -708,7 +708,7 @@ def _sort_inputs(X):
     """
     columns = np.ascontiguousarray(X.T)
     p, n = columns.shape
-    place, usual = np.empty((p, n), np.uint32), np.empty(p)
+    place, usual = np.empty((p, n), np.uint32), np.empty(p, columns.dtype)
     first, count = np.empty(p, np.uintp), np.empty(p, np.uintp)
     two = _place_two_values(columns, place, usual, first, count)
     if two.all():
