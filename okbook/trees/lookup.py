@@ -436,7 +436,7 @@ class LeafMixin(OutputKernelMixin):
     True
     """
 
-    table_size: int
+    table_size = 2**28  # for a subclass whose constructor does not ask
     _mean = True  # the prediction is a mean over trees, not a sum
 
     def _grown_trees(self) -> "list[Tree]":

@@ -449,7 +449,7 @@ MUTANTS = [
     ("decoding", "closed_forms.decode_weights", exact_ties_only),
     ("decoding-support", "closed_forms.decode_weights", spoiled),
     ("decoding-support", "closed_forms.decode_weights", last_among_equals),
-    ("objects-strings", "closed_forms.SpectrumKernel.list_features", None),
+    ("objects-strings", "closed_forms.SpectrumKernel.gram", spoiled),
     ("objects-strings", "closed_forms.SubsequenceKernel.gram", spoiled),
     ("objects-rankings", "closed_forms.KendallKernel.gram", spoiled),
     ("objects-rankings", "closed_forms.MallowsKernel.gram", spoiled),
