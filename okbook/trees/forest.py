@@ -351,7 +351,7 @@ class _Forest(LeafMixin, BaseEstimator):
         name, silent = type(self).__name__, not self.verbose
         grown = tqdm(grown, name, self.n_estimators, unit="tree", disable=silent)
         own = self.get_params(deep=False)
-        params = {name: own[name] for name in OutputKernelTree().get_params()}
+        params = {name: getattr(self, name) for name in OutputKernelTree().get_params()}
         of_the_forest = {*own, "estimators_", "oob_loss_", "oob_score_", "_tables"}
         shared = {k: v for k, v in vars(self).items() if k not in of_the_forest}
         self.estimators_ = [
