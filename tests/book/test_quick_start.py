@@ -230,5 +230,5 @@ def test_a_saved_model_is_small_and_the_same():
     space, said = run("64_gallery_16_service")
     assert said.count("the same predictions: True") == 3
     ridge, ours, theirs = space["megabytes"].values()
-    assert ridge[-1] / ridge[-3] > 10 and ours[-1] / ours[-3] < 5  # n, four times
+    assert max(ridge[-1] / ridge[-3], ours[-1] / ours[-3]) < 5  # n, four times
     assert all(a < b for a, b in zip(ours, theirs))
