@@ -238,6 +238,14 @@ def _mean_rows(X, nodes, roots, missing_left, sets, table, out):
 @njit(cache=True, nogil=True)
 def _add_rows(X, nodes, roots, missing_left, sets, table, out):
     "Add to each row of ``out`` the rows that the query reaches in several trees."
+    if len(nodes) <= _NEAR_NODES and table.shape[1] == 1:  # the sum stays in a register
+        for i in range(len(X)):
+            total = out[i, 0]
+            for t in range(len(roots)):
+                at = _row_reached(X, i, roots[t], nodes, missing_left, sets)
+                total += table[at, 0]
+            out[i, 0] = total
+        return
     step = 1 if len(nodes) <= _NEAR_NODES else len(X)
     for begin in range(0, len(X), step):
         for t in range(len(roots)):
