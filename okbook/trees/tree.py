@@ -811,7 +811,7 @@ class TreeGrower:
             copied = X if X.nbytes <= _BY_FEATURE else X[:0]
             self.by_feature = np.array(copied.T, order="C")
         else:
-            self.X = np.ascontiguousarray(self.X)
+            self.X = np.require(self.X, requirements="CW")  # as copies of nodes are
             self.order = _sort_inputs(self.X.T)
             # the features of an example side by side, to copy nodes
             if outputs.rank and X.shape[1] <= _COPIED * rules.max_features:

@@ -1137,3 +1137,17 @@ def test_features_of_two_values_are_sorted_as_others_are():
         assert_array_equal(found.bounds[:, 2] - found.bounds[:, 0], n - count)
         order = np.argsort(X, axis=0, kind="stable")
         assert_array_equal(np.argsort(place, axis=1).T, order)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "dirac", "rbf"])
+def test_a_single_column_that_must_not_be_written(kernel):
+    "It lies in memory as its transpose does, so that no copy was made of it."
+    X, y = np.arange(8.0)[:, None], np.repeat([0.0, 1.0], 4)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for model in (
+        OutputKernelTree(kernel),
+        OutputKernelExtraTrees(kernel, n_estimators=2, random_state=0),
+    ):
+        expected = model.fit(X, y).predict(X)
+        assert_array_equal(model.fit(frozen, y).predict(frozen), expected)
