@@ -1178,9 +1178,11 @@ def _judge_kde(X, Q, Y, ridge, center):
         raise PassedOver("nothing to project")
     if len(s) > 1 and s[0] - s[1] < 1e-3 * s[0]:
         raise Tie("two principal directions are equally good")
-    A = K + lam * np.eye(len(K))
+    mean = X.mean(axis=0) if center else np.zeros(X.shape[1])  # of the intercept
+    A = (X - mean) @ (X - mean).T + lam * np.eye(len(K))
     targets = (Y - origin) @ V[:1].T
-    theirs = Q @ X.T @ sla.solve(A, targets, assume_a="pos") @ V[:1] + origin
+    dual = sla.solve(A, targets, assume_a="pos")
+    theirs = (Q - mean) @ (X - mean).T @ dual @ V[:1] + origin
     how = {"input_kernel": "linear", "lam": lam, "n_components": 1, "center": center}
     ours = KernelDependencyEstimation(**how).fit(X, Y).weights(Q) @ Y
     gap = (s[0] - (s[1] if len(s) > 1 else 0.0)) / s[0]
