@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import okbook as ok
+
 QUESTIONS = ("predict", "transform", "weights", "decision_path")
 
 
@@ -29,8 +31,6 @@ def _examples() -> dict[str, Any]:
 
 def _tree_fits(X, Y, labels, words, **others):
     "Trees and their ensembles: each form of inputs with each form of outputs."
-    import okbook as ok
-
     outputs = [
         ({"output_kernel": "linear"}, Y),
         ({"output_kernel": "linear"}, Y[:, 0]),
@@ -53,8 +53,6 @@ def _tree_fits(X, Y, labels, words, **others):
 
 def _vote_fits(X, labels, binary, **others):
     "Votes, the kernel of a forest, and two-stage kernel weights."
-    import okbook as ok
-
     for y in (labels, binary):
         yield ok.AdaBoost(n_estimators=3), X, y
         yield ok.Bagging(ok.DecisionStump(), n_estimators=3, random_state=0), X, y
@@ -68,8 +66,6 @@ def _vote_fits(X, labels, binary, **others):
 
 def _network_fits(X, Y, labels, network, **others):
     "Ridge, structured machines, links."
-    import okbook as ok
-
     yield ok.OutputKernelRidge(), X, Y
     yield ok.MaximumMarginRegression(), X, labels
     yield ok.StructuredSVM(), X[:20], labels[:20]
@@ -80,8 +76,6 @@ def _network_fits(X, Y, labels, network, **others):
 
 def _object_fits(X, labels, words, **others):
     "Kernels on sequences and sets, as inputs of a ridge."
-    import okbook as ok
-
     series = [row[: 2 + i % 3] for i, row in enumerate(X)]
     for kernel, inputs in (
         (ok.SubsequenceKernel(), words),

@@ -187,10 +187,10 @@ def _residual_squares(spectrum, Q, A, lams, step=128):
     return np.maximum(total, 0.0)
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #0f8fdb0d
-def _few_directions(K_out, max_rank=20):
+def _few_directions(K_out):
     """Rows whose scalar products are the Gram matrix of the outputs, and the matrix
     that is left if there are more than 20 directions, otherwise None."""
-    Phi, _, left = pivoted_cholesky(K_out, tol=1e-14, max_rank=max_rank)
+    Phi, _, left = pivoted_cholesky(K_out, tol=1e-14, max_rank=20)
     return Phi, K_out - Phi @ Phi.T if left > 1e-14 * np.trace(K_out) else None
 
 

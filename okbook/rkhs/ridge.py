@@ -642,9 +642,8 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             rows, units = self._weighted_cross, self._weighting.Vt.shape[1]
         if not self.center:
             return LazyRows(X, rows, units)
-        ones = np.ones((1, 1))
         return LazyRows(
-            X, lambda X: np.hstack([rows(X), ones.repeat(len(X), 0)]), units + 1
+            X, lambda X: np.column_stack([rows(X), np.ones(len(X))]), units + 1
         )
 
     def contributions(self, V: Array) -> Array:

@@ -366,7 +366,7 @@ def test_stored_tables_of_the_package(tmp_path, monkeypatch):
 
 
 COMPILE = """
-import importlib, pkgutil, sys
+import sys
 from numba.core.dispatcher import Dispatcher
 import numpy as np
 import okbook as ok
@@ -376,7 +376,7 @@ def compiled():
     return {
         function.py_func.__qualname__: len(function.overloads)
         for module in [m for m in sys.modules if m.startswith("okbook.")]
-        for name, function in vars(sys.modules[module]).items()
+        for function in vars(sys.modules[module]).values()
         if isinstance(function, Dispatcher)
     }
 
