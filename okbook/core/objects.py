@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import row_norms
 
 from .._types import KernelLike, Outputs
 from okbook.core.kernels import (
@@ -254,7 +255,7 @@ class FeatureKernel(ObjectKernel):
         factors = self._rows(A, B)
         if getattr(self, "normalize", False):
             for rows in factors if B is not A else factors[:1]:
-                norms = np.sqrt(_square_norms(rows))
+                norms = row_norms(rows)
                 norms[norms == 0] = 1.0
                 rows.data /= np.repeat(norms, np.diff(rows.indptr))
         return factors
@@ -264,18 +265,15 @@ class FeatureKernel(ObjectKernel):
         K = _row_products(left, right)
         if not getattr(self, "normalize", False):
             return K
-        norms = np.sqrt(np.outer(_square_norms(left), _square_norms(right)))
+        norms = np.sqrt(
+            np.outer(row_norms(left, squared=True), row_norms(right, squared=True))
+        )
         return np.divide(K, norms, out=np.zeros_like(K), where=norms > 0)
 
     def _diag(self, A):
-        squares = _square_norms(self._rows(A, A)[0])
+        squares = row_norms(self._rows(A, A)[0], squared=True)
         normalize = getattr(self, "normalize", False)
         return (squares > 0).astype(float) if normalize else squares
-
-
-def _square_norms(rows):
-    """The squared norms of sparse rows."""
-    return rows.multiply(rows).sum(axis=1)
 
 
 def _row_products(left, right):
