@@ -37,6 +37,7 @@ from okbook.rkhs.semi_supervised import (
     _LAPLACIAN_FUNCTIONS,
     SmoothedSpectrum,
     _factor,
+    _smoothed_setting,
     check_graph,
     check_labelled,
     graph_smoothers,
@@ -448,17 +449,17 @@ class SmoothedRidgeMixin:
             solved = _solve_indefinite(*problem, self.others_, self._left)
         if solved is None:
             coefficients = spectrum.coefficients(self.labelled_, lam, lam2)
-            self.transduction_weights_ = spectrum.features @ coefficients
+            self.transduction_weights_ = spectrum._at_nodes(coefficients)
             self._other_dual = np.empty((0, len(self.labelled_)))
             if len(self.others_):
                 dual = spectrum.dual(self.labelled_, lam, lam2)
                 self._other_dual = dual[self.others_]
         else:
             self._other_dual, coefficients = solved
-            self.transduction_weights_ = spectrum.features @ coefficients
+            self.transduction_weights_ = spectrum._at_nodes(coefficients)
             remainder = self._left @ self._other_dual
             self.transduction_weights_[self.others_] += remainder
-        self.dual_coef_ = spectrum.basis @ coefficients
+        self.dual_coef_ = spectrum._in_rows(coefficients)
         return self
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #c0da7ba0
@@ -649,7 +650,8 @@ class SemiSupervisedOutputKernelRidge(
         R, W = self._take_inputs(X)
         self.lam2_ = self._light_penalty(W) if self.lam2 is None else float(self.lam2)
         (M,) = graph_smoothers(W, self.smoother, [float(self.beta2)])
-        return self._set_weights(SmoothedSpectrum(R, M), self.lam, self.lam2_)
+        problem = R, M, self.lam, self.lam2_, self.landmarks_
+        return self._set_weights(_smoothed_setting(*problem), self.lam, self.lam2_)
 
     def _light_penalty(self, W):
         """The penalty with which all pairs of nodes together weigh a hundredth of the

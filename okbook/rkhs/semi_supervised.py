@@ -597,6 +597,14 @@ class SmoothedSpectrum:
         F = self.features if queries is None else self.features[queries]
         return F @ self.coefficients(labelled, lam, lam2)
 
+    def _at_nodes(self, coefficients):
+        "Features of the nodes times coefficients."
+        return self.features @ coefficients
+
+    def _in_rows(self, coefficients):
+        "Coefficients of features as coefficients of the rows of R."
+        return self.basis @ coefficients
+
     def dual(self, labelled: ArrayLike, lam: float, lam2: float) -> Array:
         """Weight the labelled outputs in the coefficients of the solution
         (``eq-semi-dual``).
@@ -617,7 +625,8 @@ class SmoothedSpectrum:
             with the nodes are k has the weights ``k @ dual``.
         """
         A, factor = self._labelled_factor(labelled, lam, lam2)
-        dual = -2.0 * lam2 * self.smooth(self.weights(labelled, lam, lam2))
+        weights = self._at_nodes(self.coefficients(labelled, lam, lam2))
+        dual = -2.0 * lam2 * self.smooth(weights)
         dual[labelled] += sla.cho_solve(factor, np.eye(len(A)))
         return dual / lam
 
@@ -662,6 +671,57 @@ class SmoothedSpectrum:
                 inverse[np.ix_(test, train)],
                 assume_a="pos",
             )
+
+# %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #77e3ba94
+class _SmoothedSetting(SmoothedSpectrum):
+    """The weights at one pair of penalties: the features of eq-semi-one, by a Cholesky
+    factor ``U'U`` of the penalty matrix P."""
+
+    def __init__(self, R, M, lam, lam2, landmarks):
+        self.R, self.smooth = R, M.__matmul__
+        if lam2:
+            P = self._roughness(M, landmarks)
+            P *= 2.0 * lam2
+        else:
+            P = np.zeros((R.shape[1], R.shape[1]))
+        P[np.diag_indices_from(P)] += lam
+        self.root = sla.cholesky(P, overwrite_a=True)
+
+    def _roughness(self, M, landmarks):
+        "R'MR, of which the upper triangle is used."
+        R = self.R
+        with np.errstate(over="ignore", invalid="ignore"):
+            if len(landmarks) < len(R) or isinstance(M, LinearOperator):
+                S = R.T @ (M @ R)
+            else:  # R is triangular: n^3 operations, in place
+                M = (M.toarray() if sp.issparse(M) else M)[np.ix_(landmarks, landmarks)]
+                S, _ = sla.lapack.dsygst(M.T, R[landmarks].T, itype=2, overwrite_a=1)
+            return check_finite(S, "R'MR", R=R)
+
+    def scales(self, lam, lam2):
+        return np.ones(len(self.root))
+
+    def deformed_features(self, lam, lam2, nodes=None):
+        R = self.R if nodes is None else self.R[nodes]
+        return sla.solve_triangular(self.root, R.T, trans="T").T
+
+    @property
+    def features(self):
+        return self.deformed_features(None, None)
+
+    def _at_nodes(self, coefficients):
+        return self.R @ self._in_rows(coefficients)
+
+    def _in_rows(self, coefficients):
+        return sla.solve_triangular(self.root, coefficients)
+
+
+def _smoothed_setting(R, M, lam, lam2, landmarks):
+    "What gives the weights at one pair of penalties."
+    try:
+        return _SmoothedSetting(R, M, lam, lam2, landmarks)
+    except np.linalg.LinAlgError:  # P is singular to working precision
+        return SmoothedSpectrum(R, M)
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #a422aa28
 _LAPLACIAN_FUNCTIONS = {
