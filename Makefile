@@ -118,7 +118,7 @@ sums:
 # Ten minutes of attempts to refute what the book claims; the book shows the last such run (tables/verify).
 VERIFY ?= --seconds 600 --store
 verify: env
-	$(BIN)/okbook verify $(VERIFY)
+	PYTHONPATH=tests $(BIN)/python -m claims.run $(VERIFY)
 
 # The notebooks once more, in fresh processes and without the book's cache; one: NOTEBOOKS='--path nbs/00_core.ipynb'.
 notebooks: env

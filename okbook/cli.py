@@ -191,47 +191,6 @@ def _data_check(args):
     return failed
 
 
-def _verify(args):
-    from okbook.tables import TableError
-    from okbook.verify import find_checks, format_table, run_checks, store_run
-
-    checks = find_checks(args.only)
-    for name in ("seconds", "seed", "case"):
-        value = getattr(args, name)
-        if value is not None and not value >= 0:
-            raise TableError(f"--{name} must not be negative: got {value}")
-    if args.store and (args.only != "*" or args.case is not None):
-        raise TableError("--store keeps a run of all claims: leave out --only, --case")
-    if args.case is not None:
-        return max([_verify_case(check, args.seed, args.case) for check in checks])
-    records = run_checks(checks, args.seconds, args.seed, not args.quiet)
-    print(format_table(records))
-    print(f"seed {args.seed}")
-    if args.store:
-        print(f"stored in {store_run(records, args.seconds, args.seed)}")
-    return 130 if records.interrupted else int(bool(records.failures))
-
-
-def _verify_case(check, seed, case):
-    "One attempt again, with its problem; 1 if the claim fails."
-    from threadpoolctl import threadpool_limits
-
-    from okbook.verify import Counterexample, attempt, case_rng
-
-    with threadpool_limits(1):  # as in a run
-        outcome, counterexample = attempt(check, seed, case)
-    if counterexample is None:
-        problem = check.draw(case_rng(check, seed, case))
-        text = str(Counterexample(check, seed, case, problem, outcome)).splitlines()
-        said = f"error {outcome.error:.3g} of {outcome.tolerance:.3g}: {outcome.words}"
-        text[0] = f"{check.name}: {outcome.kind}, {said}".removesuffix(": ")
-        text[3] = "  problem:"
-        print("\n".join(text))
-        return 0
-    print(counterexample)
-    return 1
-
-
 def _grade(args):
     from okbook.grading import find_tests, grade_folder, read_tests
 
@@ -342,34 +301,6 @@ _CHECK = {
         "help": "take only cells that fit into this time",
     },
 }
-_VERIFY = {
-    "--seconds": {
-        "type": float,
-        "default": 60.0,
-        "help": "the budget after a first round of all checks, in which Numba "
-        "compiles, for some minutes after an installation (default: 60)",
-    },
-    "--seed": {
-        "type": int,
-        "default": 0,
-        "help": "other problems for another seed (default: 0)",
-    },
-    "--only": {
-        "metavar": "NAME",
-        "default": "*",
-        "help": "only checks with such names, as 'tree-*'",
-    },
-    "--case": {
-        "type": int,
-        "metavar": "K",
-        "help": "make attempt K again, and show its problem",
-    },
-    "--store": {
-        "action": "store_true",
-        "help": "keep the table in tables/verify, for the book",
-    },
-    "--quiet": {"action": "store_true", "help": "no progress bar"},
-}
 _LEDGER = {
     "part": {
         "nargs": "?",
@@ -424,7 +355,7 @@ def _parser():
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
     parser.add_argument("--version", action="version", version=f"okbook {__version__}")
     groups = parser.add_subparsers(
-        required=True, metavar="{tables,ledger,data,verify,grade,compile}"
+        required=True, metavar="{tables,ledger,data,grade,compile}"
     )
     group = groups.add_parser("tables", help="the tables of the sources, recomputed")
     tables = group.add_subparsers(required=True)
@@ -451,9 +382,6 @@ def _parser():
     _add(data, "list", _data_list, told)
     told = "read datasets and check them against the registry"
     _add(data, "check", _data_check, told, _DATA)
-
-    told = "attempt to refute the claims of the book, on problems drawn at random"
-    _add(groups, "verify", _verify, told, _VERIFY)
 
     told = "judge the answers in a folder of students' notebooks"
     _add(groups, "grade", _grade, told, _GRADE)

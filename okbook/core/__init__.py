@@ -84,8 +84,6 @@ from .rounding import (
 )
 from .refutation import (
     Refutation,
-    claim_rng,
-    number_length,
     refute,
 )
 from .scale import (
@@ -168,7 +166,6 @@ __all__ = [
     "check_learner",
     "check_psd",
     "check_sample_weight",
-    "claim_rng",
     "class_probabilities",
     "decode_weights",
     "decoding_accuracy",
@@ -192,7 +189,6 @@ __all__ = [
     "mean_mcc",
     "order_up_to_ties",
     "normalize_gram",
-    "number_length",
     "output_kernel_loss",
     "pivoted_cholesky",
     "predict_in_batches",

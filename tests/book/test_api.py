@@ -165,7 +165,7 @@ def built():
 
 def test_a_definition_that_moves_keeps_its_label(monkeypatch):
     "Sphinx drops the labels of a page when it reads it again, after the page before."
-    modules = {"new": ["okbook.verify.fuzz"], "old": ["okbook.verify.certificates"]}
+    modules = {"new": ["okbook.core.rounding"], "old": ["okbook.core.scale"]}
     monkeypatch.setattr(equations, "exports", modules.get)
     anchors = {}
     domain = SimpleNamespace(anonlabels=anchors)
@@ -179,11 +179,11 @@ def test_a_definition_that_moves_keeps_its_label(monkeypatch):
         env = SimpleNamespace(docname=page, get_domain=lambda name: domain)
         api_pages.anchor_cells(SimpleNamespace(env=env), cell)
 
-    read("old", "def beyond(excess):\n    return excess")
-    for page, source in (("new", "def beyond(excess):\n    pass"), ("old", "x = 1")):
+    read("old", "def sum_twice(excess):\n    return excess")
+    for page, source in (("new", "def sum_twice(excess):\n    pass"), ("old", "x = 1")):
         read(page, source)
-    label = api_pages.cell_label("okbook.verify.fuzz", "beyond")
-    assert anchors[label] == ("new", "def-beyond")
+    label = api_pages.cell_label("okbook.core.rounding", "sum_twice")
+    assert anchors[label] == ("new", "def-sum-twice")
 
 
 def test_built_pages_are_those_of_the_package(built):
