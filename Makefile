@@ -27,7 +27,7 @@ book class test-class test test-book pytest test-data texts elsewhere notebooks:
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale pdf test test-book check pytest peers test-data texts elsewhere rerun sums verify package
-.PHONY: lab edit class test-class publish-class time-class readme export format clean distclean lock notebooks
+.PHONY: lab edit class test-class publish-class readme export format clean distclean lock notebooks
 
 help:
 	@sed -n '3,12s/^# *//p' Makefile
@@ -68,7 +68,7 @@ check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PY) -m okbook_book.checks export clean words
+	$(PY) -m okbook_book.checks export clean
 
 pytest: env
 	$(PYTEST) --ignore tests/book $(TESTS)
@@ -138,11 +138,6 @@ publish-class: class
 	export GIT_INDEX_FILE=$(CURDIR)/_build/class/index && rm -f $$GIT_INDEX_FILE && \
 	git --work-tree=_build/class add --force README.md binder student slides && \
 	git push --force origin $$(git commit-tree -m "The class edition of $$(git rev-parse HEAD)" $$(git write-tree)):refs/heads/class
-
-# How long each page takes in class: with the numba cache cold, on two processors.
-time-class: env
-	$(PY) -m okbook_book.classes
-	$(PY) -m okbook_book.class_times $(TIME)
 
 # Plain notebooks, as their readers see them: book/lab turns jupyterlab-myst off.
 lab: env

@@ -17,7 +17,6 @@
 - docstrings in the API point to the equations, and only public bases are shown (`api`);
 - each public object has a page, with links to its cell in the book (`api_pages`);
 - ``{weights-figure}`` draws the figure of the landing page (`landing`);
-- ``{runtime}`` says how long another page ran (`runtimes`);
 - a style for paper (`pdf`, which also prints the book: ``make pdf``);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
   each page says how long it ran (`pages`).
@@ -48,7 +47,6 @@ def setup(app):
         pdf,
         previews,
         quiz,
-        runtimes,
         tables,
     )
 
@@ -67,7 +65,6 @@ def setup(app):
         claims,
         ledger,
         landing,
-        runtimes,
         api,
         api_pages,
         pages,

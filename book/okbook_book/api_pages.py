@@ -21,10 +21,10 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.api import Document, FileItem, TocTree
 
-from . import docstrings, equations, settings
+from . import docstrings, equations, project
 from .api import link_labels
 from .equations import chapters, face, refer
-from .fingerprint import ROOT
+from .project import ROOT
 
 FOLDER = "nbs/api"
 LABS = "okbook.labs"
@@ -170,7 +170,7 @@ def borrowed():
     "The names of the labs that other modules of the package import."
     found = set()
     for path in sorted((ROOT / "okbook").rglob("*.py")):
-        module = equations.docname(path, ROOT).replace("/", ".")
+        module = project.docname(path, ROOT).replace("/", ".")
         parents = module.split(".")[:-1]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
             if isinstance(node, ast.ImportFrom):
@@ -323,7 +323,7 @@ def add_pages(app, config):
 
 def name_project(app, config):
     "The name and the version of the package, for the inventory ``objects.inv``."
-    package = settings.package()
+    package = project.package()
     config.project = package["lib_name"]
     config.version = config.release = package["version"]
 

@@ -25,9 +25,9 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from . import directives, exercises, fingerprint, folds, settings
-from .fingerprint import ROOT
+from . import directives, exercises, fingerprint, folds, project
 from .plain import Code, Markdown, Text, box
+from .project import ROOT
 
 CLASS = ROOT / "_build" / "class"
 BRANCH = "class"  # where the students' notebooks are published
@@ -101,7 +101,7 @@ def as_class(text, skip=()):
             cell["metadata"]["tags"] = sorted(tags - {"remove-cell"})
             out.append(cell)
             continue
-        found, code = directives.split("".join(cell["source"]))
+        found, code = project.split("".join(cell["source"]))
         if not code.strip():
             continue
         tags |= set(directives.tags(found, skip))
@@ -166,7 +166,7 @@ class ClassBuilder(Builder):
 
     def init(self):
         self.macros = self.config.mathjax3_config["tex"]["macros"]
-        self.repository = settings.book()["repository"]["url"]
+        self.repository = project.book()["repository"]["url"]
         self.book = published()
         self.setup = SETUP.format(repository=self.repository, style=style())
         self.tests = {}
@@ -219,7 +219,7 @@ class ClassBuilder(Builder):
 
 def published():
     "The address of the published book."
-    package = settings.package()
+    package = project.package()
     return package["doc_host"] + package["doc_baseurl"]
 
 
@@ -342,7 +342,7 @@ def code_cell(piece, edition):
 
 def contents():
     "The table of contents without the pages of the API, which take long."
-    toc = settings.contents()
+    toc = project.contents()
     for part in toc["parts"]:
         part["chapters"] = [c for c in part["chapters"] if c["file"] != "nbs/api"]
     path = CLASS / "_toc.yml"

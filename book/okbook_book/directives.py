@@ -5,12 +5,11 @@ executes it; the file on disk, which readers download, is untouched.
 """
 
 import json
-import re
 from pathlib import Path
 
 from . import equations, exercises
+from .project import split
 
-DIRECTIVE = re.compile(r"^\s*#\s*\|\s*([\w-]+)\s*:?\s*(.*?)\s*$")
 TAGS = {
     "hide": "remove-cell",
     "default_exp": "remove-cell",
@@ -23,20 +22,6 @@ TAGS = {
     "demonstration": "demonstration",
     "stub": "show-input",
 }
-
-
-def split(source):
-    "Leading ``#|`` lines of a code cell as a dict, and the source without them."
-    lines, found = source.splitlines(keepends=True), {}
-    while lines and (not lines[0].strip() or DIRECTIVE.match(lines[0])):
-        if m := DIRECTIVE.match(lines.pop(0)):
-            found[m[1]] = m[2]
-    return found, "".join(lines)
-
-
-def plain(source):
-    "A cell's code without IPython's own lines, as Python reads it."
-    return re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M)
 
 
 def tags(found, skip=()):

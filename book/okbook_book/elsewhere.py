@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from . import execute
-from .fingerprint import ROOT
+from .project import ROOT
 
 OUT = ROOT / "_build" / "elsewhere"
 PARTS = ("slices", "notebooks", "tests")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from .fingerprint import ROOT
-from .patterns import chosen
+from .project import ROOT, chosen
 
 
 def slices(patterns, folder):

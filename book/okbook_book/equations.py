@@ -12,7 +12,6 @@ Everything is read from the sources, nothing is written twice:
 """
 
 import ast
-import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -23,8 +22,8 @@ from sphinx.errors import NoUri
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from . import settings
-from .fingerprint import ROOT
+from . import project
+from .project import ROOT, docname, notebooks
 
 SOURCES = {
     "ok3": "OK3",
@@ -77,21 +76,6 @@ def is_test(source):
 
 def cell_anchor(nb, n):
     return "cell-" + str(nb["cells"][n].get("id", n))
-
-
-@cache
-def notebooks(root=ROOT):
-    "All notebooks, as (path, parsed JSON)."
-    found = sorted(
-        p
-        for p in (root / "nbs").rglob("*.ipynb")
-        if ".ipynb_checkpoints" not in p.parts
-    )
-    return [(p, json.loads(p.read_text(encoding="utf8"))) for p in found]
-
-
-def docname(path, root=ROOT):
-    return path.relative_to(root).with_suffix("").as_posix()
 
 
 def _is_exported(source):
@@ -177,7 +161,7 @@ def equation_index(root=ROOT):
 def chapters(root=ROOT):
     """The notebook and label each module comes from: {'okbook.trees.tree':
     ('nbs/01_trees', 'ch-trees')}."""
-    package, out = settings.package(root)["lib_name"], {}
+    package, out = project.package(root)["lib_name"], {}
     for path, nb in notebooks(root):
         text = ["".join(c["source"]) for c in nb["cells"]]
         label = next((m[1] for t in text if (m := re.match(r"\(([\w-]+)\)=", t))), None)

@@ -17,8 +17,8 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from . import directives, equations, fingerprint, pages, settings
-from .patterns import chosen
+from . import directives, fingerprint, pages, project
+from .project import chosen
 
 # What a slow machine may need to start a kernel, and to pass on what a cell prints:
 # nbclient allows 60 s and 4 s.
@@ -28,7 +28,7 @@ PATIENCE = {"startup_timeout": 300, "iopub_timeout": 60}
 WITHOUT_DATA = {
     "OKBOOK_DATA": "",
     "OKBOOK_OFFLINE": "1",
-    "XDG_CACHE_HOME": str(fingerprint.ROOT / "_build" / "no-cache"),
+    "XDG_CACHE_HOME": str(project.ROOT / "_build" / "no-cache"),
 }
 
 
@@ -53,14 +53,14 @@ def execute(path, notebook, timeout, allow_errors=False):
 def prepared():
     """What the book executes: the notebooks as the build sees them, by path, and the
     seconds that a cell may take."""
-    config = settings.book()
+    config = project.book()
     skip, timeout = (
         config["sphinx"]["config"]["nbdev_skip_flags"],
         config["execute"]["timeout"],
     )
     texts = {
         path: directives.as_built(path.read_text(encoding="utf8"), skip)
-        for path, _ in equations.notebooks()
+        for path, _ in project.notebooks()
     }
     return {
         path: nbformat.reads(text, as_version=4) for path, text in texts.items()
@@ -129,7 +129,7 @@ def missing(cache, notebooks):
 def cached(patterns=()):
     """The book's notebooks as they were executed last, or those named, and the seconds
     of their cells, by path; without those that fail."""
-    cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
+    cache = get_cache(pages.cache_folder(project.ROOT / "_build"))
     notebooks = {p: nb for p, nb in prepared()[0].items() if chosen(p.stem, patterns)}
     found = {
         path: notebooks[path]
@@ -145,7 +145,7 @@ def cached(patterns=()):
 def main(patterns=()):
     "Execute the notebooks of the book, or those named, as far as the cache lacks them."
     (notebooks, timeout), start = prepared(), time.perf_counter()
-    cache = get_cache(pages.cache_folder(fingerprint.ROOT / "_build"))
+    cache = get_cache(pages.cache_folder(project.ROOT / "_build"))
     borrow(
         cache,
         {
@@ -158,7 +158,7 @@ def main(patterns=()):
         cache, {p: nb for p, nb in notebooks.items() if chosen(p.stem, patterns)}
     )
     for path, notebook, seconds in several(todo, timeout):
-        name = equations.docname(path)
+        name = project.docname(path)
         if seconds is None:
             print(f"{name}: failed, the build will say why", flush=True)
             continue

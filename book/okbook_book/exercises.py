@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from . import directives
+from . import project
 
 LEVELS = ("warm-up", "standard", "hard", "project")
 WRITTEN = ("proof", "report")
@@ -55,7 +55,7 @@ class Exercise:
 
 def part(source):
     "The part of an exercise that a code cell is, and whose: ('stub', 'ex-name')."
-    found = directives.split(source)[0]
+    found = project.split(source)[0]
     return next(((kind, found[kind]) for kind in PARTS if kind in found), None)
 
 
@@ -129,10 +129,10 @@ def page_tests(nb):
     for n, cell in enumerate(nb["cells"]):
         if cell["cell_type"] != "code":
             continue
-        marks, source = directives.split("".join(cell["source"]))
+        marks, source = project.split("".join(cell["source"]))
         module = marks.get("default_exp", module)
         if n not in its:
-            imports |= dict.fromkeys(top_imports(directives.plain(source)))
+            imports |= dict.fromkeys(top_imports(project.plain(source)))
     return {
         "module": module and f"okbook.{module}",
         "imports": "\n".join(imports),
@@ -157,7 +157,7 @@ def top_imports(source):
 def sources(nb, exercise, kind):
     "The cells of an exercise's part, without their ``#|`` lines."
     cells = [nb["cells"][n] for n in exercise.parts.get(kind, ())]
-    return [directives.split("".join(c["source"]))[1].rstrip("\n") for c in cells]
+    return [project.split("".join(c["source"]))[1].rstrip("\n") for c in cells]
 
 
 class Levels(SphinxPostTransform):

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pooch
 
-ROOT = Path(__file__).parents[2]
+from .project import ROOT, docname, notebooks, split
+
 STAMP = "sources.sha256"
 PASSING = {
     "__pycache__",
@@ -62,8 +63,6 @@ def _data():
 def _marks():
     """Tags and directives decide which cells run, and jupyter-cache does not look at
     them."""
-    from .directives import split
-    from .equations import notebooks
 
     cells = [
         c for _, nb in notebooks() for c in nb["cells"] if c["cell_type"] == "code"
@@ -86,7 +85,7 @@ def surroundings():
 def reads_data(path, notebook):
     """Whether a notebook is okbook.datasets, or imports it by way of any module: if
     not, the data cannot change it."""
-    from .equations import chapters, docname
+    from .equations import chapters
 
     sources = [
         "".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"

@@ -13,7 +13,7 @@ import re
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from .directives import plain
+from .project import plain
 
 SHORT = 12  # lines of an idea, or of a test, without its docstring
 LONG = 20  # lines of a demonstration

@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from .fingerprint import ROOT
+from .project import ROOT
 
 PATIENCE = 240  # seconds
 TRACKER = "@jupyterlab/notebook-extension/tracker.jupyterlab-settings"

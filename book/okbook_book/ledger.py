@@ -12,7 +12,7 @@ from sphinx.util.docutils import SphinxRole
 
 from okbook.tables import TableError, ledger_line, read_ledger
 
-from .fingerprint import ROOT
+from .project import ROOT
 
 
 @cache

@@ -8,15 +8,18 @@ numbers, and with links that lead from page to page inside the file.
 
 import argparse
 import io
+import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
-from . import settings
-from .checks import HTML, Page
-from .fingerprint import ROOT
-from .measure import CHROMIUM
+from . import project
+from .checks import Page
+from .project import HTML, ROOT
+
+NAMES = "chromium", "chromium-browser", "google-chrome"
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 
 PATIENCE = 600_000  # ms a page: the longest has thousands of formulas
 SCALE = 0.72  # 16 pixels are 8.6 points: a line of code of 88 columns fits
@@ -79,7 +82,7 @@ def book_order(contents, built):
     "The pages of a table of contents, as far as they are built."
 
     def leaves(entry):
-        below = [leaf for child in settings.below(entry) for leaf in leaves(child)]
+        below = [leaf for child in project.below(entry) for leaf in leaves(child)]
         name = entry.get("file", entry.get("root"))
         path = built / f"{name}.html"
         if "file" in entry and path.is_file():
@@ -280,7 +283,7 @@ def main(argv=None):
     options = parser.parse_args(argv)
     if CHROMIUM is None:
         sys.exit("make pdf needs Chromium, and there is none on this machine")
-    leaves = book_order(settings.contents(), options.html)
+    leaves = book_order(project.contents(), options.html)
     if not leaves:
         sys.exit(f"there is no built book in {options.html}: run `make book`")
     sheets = bind(leaves, options.out)

@@ -22,8 +22,8 @@ import numpy as np
 from okbook.tables import count_outcomes
 
 from . import landing
-from .fingerprint import ROOT
 from .ledger import cells
+from .project import ROOT
 
 FOLDER = ROOT / "book" / "readme"
 STYLE = ROOT / "book" / "okbook.mplstyle"

@@ -19,10 +19,9 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, NavigableString
 
-from . import settings
-from .checks import HTML
-from .fingerprint import ROOT
+from . import project
 from .pages import MATHJAX
+from .project import HTML, ROOT
 
 SLIDES = ROOT / "_build" / "class" / "slides"
 STATIC = ROOT / "book" / "static"
@@ -194,7 +193,7 @@ def deck(paths):
 def chapters(built=HTML):
     "The pages of each chapter, in order: those whose names begin with 0."
     found = {}
-    for name in settings.pages():
+    for name in project.toc_pages():
         path = built / f"{name}.html"
         if re.match(r"0\d_", path.name) and path.exists():
             found.setdefault(path.name[:2], []).append(path)
@@ -203,7 +202,7 @@ def chapters(built=HTML):
 
 def mathjax():
     "MathJax's settings: the macros of the book."
-    tex = settings.book()["sphinx"]["config"]["mathjax3_config"]["tex"]
+    tex = project.book()["sphinx"]["config"]["mathjax3_config"]["tex"]
     return json.dumps({"tex": tex, "options": {"enableMenu": False}})
 
 

@@ -19,8 +19,7 @@ import re
 import sys
 
 from . import execute
-from .equations import docname, notebooks
-from .patterns import chosen
+from .project import chosen, docname, notebooks
 
 UNSEEN = {"demonstration", "remove-cell", "remove-output"}
 CLOCKS = {"perf_counter", "time"}

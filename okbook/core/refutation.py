@@ -54,6 +54,7 @@ class Refutation:
         """Whether no counterexample was found."""
         return self.failures == 0
 
+    @property
     def rng(self) -> np.random.Generator:
         """The generator that draws the case."""
         seeds = self.seed, zlib.crc32(self.claim.encode()), self.case
@@ -113,7 +114,7 @@ def refute(
             tries = case
             break
         size = () if sizes == [None] else (sizes[now],)
-        parts = draw(Refutation(name, tries, 0, seed, case).rng(), *size)
+        parts = draw(Refutation(name, tries, 0, seed, case).rng, *size)
         if not isinstance(parts, dict):
             parts = parts if isinstance(parts, tuple) else (parts,)
             parts = signature.bind(*parts).arguments

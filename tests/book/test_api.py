@@ -9,12 +9,13 @@ import zlib
 from html import unescape
 from types import SimpleNamespace
 
+import browsing
 import pytest
 from docutils import nodes
 from test_browser import browser  # noqa: F401
 
 import okbook
-from okbook_book import api, api_pages, equations, fingerprint, measure, pages
+from okbook_book import api, api_pages, equations, fingerprint, pages
 
 HTML = equations.ROOT / "_build" / "html"
 API = HTML / "nbs" / "api"
@@ -183,7 +184,7 @@ def test_a_definition_that_moves_keeps_its_label(monkeypatch):
     for page, source in (("new", "def sum_twice(excess):\n    pass"), ("old", "x = 1")):
         read(page, source)
     label = api_pages.cell_label("okbook.core.rounding", "sum_twice")
-    assert anchors[label] == ("new", "def-sum-twice")
+    assert anchors[label] == ("new", "def-sum_twice")
 
 
 def test_built_pages_are_those_of_the_package(built):
@@ -268,6 +269,6 @@ def test_signatures_wrap_on_a_phone(built, browser):  # noqa: F811
     wide, tab = [], browser.new_page(viewport=PHONE)
     for entry in longest[-8:]:
         tab.goto((API / f"{entry.qualname}.html").as_uri())
-        wide += tab.evaluate(WIDE, measure.FONTS)
+        wide += tab.evaluate(WIDE, browsing.FONTS)
     tab.close()
     assert not wide

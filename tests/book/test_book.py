@@ -7,11 +7,11 @@ import re
 import nbformat
 import pytest
 
-from okbook_book import directives, docstrings, equations, execute, fingerprint
+from okbook_book import directives, docstrings, equations, execute, fingerprint, project
 
 CELLS = [
     (source, path, f"{path.stem}-{cell['id']}")
-    for path, nb in equations.notebooks()
+    for path, nb in project.notebooks()
     for cell in nb["cells"]
     if (source := "".join(cell["source"])).startswith("#| export")
     and docstrings.SECTION.search(source)
@@ -136,7 +136,7 @@ def test_built_pages_link_to_the_api(path):
     built = equations.ROOT / "_build" / "html"
     stamp, page = (
         built / fingerprint.STAMP,
-        (built / equations.docname(path)).with_suffix(".html"),
+        (built / project.docname(path)).with_suffix(".html"),
     )
     if (
         not stamp.exists()

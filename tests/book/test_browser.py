@@ -8,17 +8,10 @@ import os
 import re
 
 import pytest
+from browsing import FLAGS, FONTS, pages, served, settle, view
 
-from okbook_book.measure import (
-    CHROMIUM,
-    FLAGS,
-    FONTS,
-    HTML,
-    pages,
-    served,
-    settle,
-    view,
-)
+from okbook_book.pdf import CHROMIUM
+from okbook_book.project import HTML
 
 PAGES = pages(HTML)
 # The pages of the API are made alike: the largest stand for all, and some of the rest.

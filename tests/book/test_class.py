@@ -8,17 +8,17 @@ import json
 import os
 import re
 
+import browsing
 import nbformat
 import pytest
 from nbclient import NotebookClient
 from test_browser import browser  # noqa: F401
 
 from okbook.grading import grade_notebook, read_tests
-from okbook_book import directives, exercises, fingerprint, lab, measure, slides
-from okbook_book.checks import HTML
+from okbook_book import directives, exercises, fingerprint, lab, slides
 from okbook_book.classes import CLASS, self_contained
-from okbook_book.equations import notebooks
 from okbook_book.execute import PATIENCE, WITHOUT_DATA
+from okbook_book.project import HTML, notebooks
 
 STAMP = CLASS / fingerprint.STAMP
 if not os.environ.get("OKBOOK_CLASS"):
@@ -173,7 +173,7 @@ def places():
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("edition", ["student", "teacher"])
 def test_a_notebook_in_jupyterlab(browser, places, edition, page):  # noqa: F811
-    context = browser.new_context(viewport=measure.LAPTOP)
+    context = browser.new_context(viewport=browsing.LAPTOP)
     tab = context.new_page()
     lab.open_notebook(tab, places, f"{edition}/{page}.ipynb")
     found = lab.faults(tab)
@@ -187,17 +187,17 @@ def test_slides_fit_and_need_no_network(browser, deck):  # noqa: F811
     text = (slides.SLIDES / f"{deck}.html").read_text(encoding="utf8")
     assert 10 <= text.count("<section class=") <= slides.MOST
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
-    with measure.served(slides.SLIDES) as place:
-        tab, wrong = browser.new_page(viewport=measure.LAPTOP), []
+    with browsing.served(slides.SLIDES) as place:
+        tab, wrong = browser.new_page(viewport=browsing.LAPTOP), []
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("requestfailed", lambda request: wrong.append(request.url))
         tab.goto(f"{place}{deck}.html")
-        tab.wait_for_selector("body[data-ready]", timeout=measure.PATIENCE)
+        tab.wait_for_selector("body[data-ready]", timeout=browsing.PATIENCE)
         for n in range(tab.evaluate("Reveal.getTotalSlides()")):
             tab.evaluate(f"Reveal.slide({n})")
             slide = "Reveal.getCurrentSlide()"
             height = tab.evaluate(f"{slide}.scrollHeight / Reveal.getConfig().height")
-            assert height <= measure.FONTS, f"slide {n + 1} is {height:.2f} times it"
+            assert height <= browsing.FONTS, f"slide {n + 1} is {height:.2f} times it"
             assert tab.evaluate(f"{slide}.innerText.trim().length > 0")
             assert not tab.evaluate(f"{slide}.querySelectorAll('mjx-merror').length")
         tab.close()

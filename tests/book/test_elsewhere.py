@@ -25,8 +25,7 @@ from okbook_book import (
     elsewhere_inside,
     elsewhere_moved,
     execute,
-    fingerprint,
-    settings,
+    project,
 )
 
 SETTINGS = elsewhere.settings()
@@ -402,7 +401,7 @@ def test_cells_have_time():
         if os.environ.get("OKBOOK_REQUIRE_BOOK"):
             pytest.fail("there is no executed notebook")
         pytest.skip("the book is not built from these sources")
-    timeout = settings.book()["execute"]["timeout"]
+    timeout = project.book()["execute"]["timeout"]
     slowest, name = max(
         (max(seconds, default=0), path.stem) for path, (_, seconds) in found.items()
     )
@@ -413,7 +412,7 @@ def test_cells_have_time():
 
 def test_workflows_have_time():
     "Four times an hour: what each of them does fits into one."
-    for path in (fingerprint.ROOT / ".github" / "workflows").glob("*.yml"):
+    for path in (project.ROOT / ".github" / "workflows").glob("*.yml"):
         for job in yaml.safe_load(path.read_text())["jobs"].values():
             assert job["timeout-minutes"] >= 4 * 60, path.name
 

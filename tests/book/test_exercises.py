@@ -18,7 +18,7 @@ import pytest
 
 from okbook.grading import _ENVIRONMENT
 from okbook_book import exercises, quiz
-from okbook_book.equations import notebooks
+from okbook_book.project import notebooks
 
 PAGES = {path.stem: nb for path, nb in notebooks()}
 FOUND = {name: exercises.exercises(nb) for name, nb in PAGES.items()}

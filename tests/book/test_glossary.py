@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from okbook_book.equations import ROOT, SOURCES
+from okbook_book.equations import SOURCES
+from okbook_book.project import ROOT
 
 GLOSSARY = (ROOT / "nbs" / "glossary.md").read_text(encoding="utf8")
 NOTATION = (ROOT / "nbs" / "notation.md").read_text(encoding="utf8")

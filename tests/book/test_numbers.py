@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from okbook_book import fingerprint
-from okbook_book.equations import ROOT
 from okbook_book.numbered import listing, numbered, wrong_references
 from okbook_book.numbers import page_number
+from okbook_book.project import ROOT
 
 TOC = """\
 format: jb-book

@@ -9,11 +9,11 @@ import re
 
 import pytest
 import test_browser
+from browsing import FONTS
 from bs4 import BeautifulSoup
 from test_browser import HTML, PAGES
 
 from okbook_book import pdf
-from okbook_book.measure import FONTS
 
 browser = test_browser.browser
 PRINTED = ("nbs/01_trees", "nbs/01_trees_2_pruning")

@@ -9,11 +9,11 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 import test_browser
+from browsing import PATIENCE
 from bs4 import BeautifulSoup
 from test_browser import DESK, HTML, PAGES, PHONE
 
 from okbook_book import previews
-from okbook_book.measure import PATIENCE
 
 address, browser = test_browser.address, test_browser.browser
 BUILT = pytest.mark.skipif(not PAGES, reason="the book is not built")
@@ -141,7 +141,7 @@ def test_every_link_has_a_preview():
 
 def written():
     "The sources of what the book prints: page and text."
-    from okbook_book.equations import ROOT, docname, notebooks
+    from okbook_book.project import ROOT, docname, notebooks
 
     for path, nb in notebooks():
         cells = (

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog, nnls
 
 from okbook.core import is_psd, refute
-from okbook_book.equations import ROOT, notebooks
+from okbook_book.project import ROOT, notebooks
 
 PAGES = {
     path.stem: "\n".join(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from okbook_book import fingerprint
-from okbook_book.equations import ROOT
+from okbook_book.project import ROOT
 
 PAGES = sorted((ROOT / "nbs").glob("6*.ipynb"))
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from okbook_book import directives, exercises, quiz
-from okbook_book.fingerprint import ROOT
+from okbook_book.project import ROOT
 
 GOOD = """Is $x^2$ convex?
 

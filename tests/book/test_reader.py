@@ -7,11 +7,10 @@ declared here: pages that are longer than the goal, and what is the theme's own.
 
 import re
 
+import browsing
 import pytest
 from conftest import share
 from test_browser import API, PAGES, address, browser  # noqa: F401
-
-from okbook_book import measure
 
 SCREENS = 27
 LONGER = {
@@ -55,8 +54,8 @@ def test_a_share_that_is_none(given):
 def contexts(browser):  # noqa: F811
     "A laptop by day, and a phone by night."
     with (
-        measure.view(browser, "light", measure.LAPTOP) as day,
-        measure.view(browser, "dark", measure.PHONE) as night,
+        browsing.view(browser, "light", browsing.LAPTOP) as day,
+        browsing.view(browser, "dark", browsing.PHONE) as night,
     ):
         yield {"day": day, "night": night}
 
@@ -65,10 +64,10 @@ def contexts(browser):  # noqa: F811
 @pytest.mark.sweep
 @pytest.mark.parametrize("page", [p for p in PAGES if p not in API[:-5]])
 def test_page_before_a_reader(contexts, address, page):  # noqa: F811
-    found = measure.measure(contexts, address, page)
+    found = browsing.measure(contexts, address, page)
     assert not found["scrolling"], "code that scrolls"
     assert not found["bars"], "bars in a row"
-    assert found["screens"] <= measure.FONTS * SCREENS or page in LONGER
+    assert found["screens"] <= browsing.FONTS * SCREENS or page in LONGER
     assert not ours(found["day"]) and not ours(found["night"])
 
 
@@ -81,8 +80,8 @@ BAD = """<html lang="en"><head><title>Bad</title></head><body><main><article>
 @pytest.mark.browser
 def test_a_bad_page_is_noticed(contexts, tmp_path):
     (tmp_path / "bad.html").write_text(BAD.format(code=200 * "x"))
-    with measure.served(tmp_path) as place:
-        found = measure.measure(contexts, place, "bad.html")
+    with browsing.served(tmp_path) as place:
+        found = browsing.measure(contexts, place, "bad.html")
     assert found["scrolling"] and found["bars"] == ["two"] and found["screens"] > 50
     assert "color-contrast" in {v["rule"] for v in found["day"]}
     assert any(v.startswith("color-contrast: p") for v in ours(found["day"]))

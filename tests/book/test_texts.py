@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from jupyter_cache import get_cache
 
-from okbook_book import directives, execute, fingerprint, texts
+from okbook_book import directives, execute, fingerprint, project, texts
 
 new = nbformat.v4
 
@@ -200,7 +200,7 @@ def test_what_was_executed_is_found_again(tmp_path, monkeypatch, capsys):
         execute.pages, "cache_folder", lambda built: tmp_path / "code-data"
     )
     monkeypatch.setattr(execute.fingerprint, "reads_data", lambda path, notebook: True)
-    monkeypatch.setattr(execute.equations, "docname", lambda path: path.stem)
+    monkeypatch.setattr(execute.project, "docname", lambda path: path.stem)
     execute.main()
     (found,) = execute.cached().items()
     assert (
@@ -214,7 +214,7 @@ def test_what_was_executed_is_found_again(tmp_path, monkeypatch, capsys):
 
 
 def test_a_page_that_differs_is_named(monkeypatch, tmp_path, capsys):
-    path = fingerprint.ROOT / "nbs" / "00_core.ipynb"
+    path = project.ROOT / "nbs" / "00_core.ipynb"
     found = {
         True: {path: notebook(("1", "real"))},
         False: {path: notebook(("1", "toy"))},

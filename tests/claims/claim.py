@@ -189,7 +189,12 @@ def problems(draw, claim):
             problem[name] = problem[name].take(kept, axis)
     for name in floats:
         if (digits := next(small)) < 17:
-            problem[name] = np.round(problem[name], digits) + 0.0
+            rounded = np.round(value := problem[name], digits) + 0.0
+            with np.errstate(over="ignore"):
+                single = (value == value.astype(np.float32)).all()
+            problem[name] = rounded.astype(np.float32 if single else float).astype(
+                float
+            )
     return problem
 
 

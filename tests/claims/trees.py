@@ -832,7 +832,7 @@ def _judge_out_of_bag(X, Phi, weight, seed, kernel):
         raise PassedOver("all trees have seen all examples")
     W[out] /= cast[out, None]
     trees = [member.tree_ for member in model.estimators_]
-    ours, left_out = out_of_bag_weights(trees, X.astype(np.float32))
+    ours, left_out = out_of_bag_weights(trees, X)
     K = Phi @ Phi.T
     if kernel == "rbf":
         K = np.exp(-np.square(Phi[:, None] - Phi[None]).sum(axis=2) / Phi.shape[1])

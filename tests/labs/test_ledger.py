@@ -17,7 +17,7 @@ import pytest
 from okbook import tables
 from okbook.cli import main
 from okbook.tables import LEDGER_PARTS, LedgerError, read_ledger
-from okbook_book.equations import notebooks
+from okbook_book.project import notebooks
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "tables"

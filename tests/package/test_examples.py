@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from okbook_book.equations import ROOT
+from okbook_book.project import ROOT
 
 FOLDER = ROOT / "examples"
 # What is printed for okbook and for the baseline, and which of them is better.

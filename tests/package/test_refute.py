@@ -9,7 +9,7 @@ from docutils import nodes
 
 from okbook.core import refute
 from okbook.core.refutation import _length
-from okbook_book import claims, equations
+from okbook_book import claims, equations, project
 
 
 def whole_vector(rng, size):
@@ -41,7 +41,7 @@ def test_the_smallest_size_and_then_the_shortest_counterexample_is_kept():
 
 def test_a_case_comes_back_by_its_number():
     found = refute(never_three, whole_vector, seed=5, sizes=[3])
-    again = whole_vector(found.rng(), 3)
+    again = whole_vector(found.rng, 3)
     np.testing.assert_array_equal(again, found.counterexample["x"], strict=True)
     other = refute(never_three, whole_vector, seed=6, sizes=[3])
     assert (other.case, other.failures) != (found.case, found.failures)
@@ -119,7 +119,7 @@ def test_what_cells_have_shown_is_collected_once():
 
 def errata():
     "The entries of the errata: rank, heading, text, and whether cells follow."
-    nb = dict(equations.notebooks())[equations.ROOT / "nbs" / "errata.ipynb"]
+    nb = dict(project.notebooks())[equations.ROOT / "nbs" / "errata.ipynb"]
     rank, entries = None, []
     for cell in nb["cells"]:
         source = "".join(cell["source"])

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import okbook
 from okbook.core import Kernel
-from okbook_book.equations import ROOT
+from okbook_book.project import ROOT
 
 MODULES = [
     path

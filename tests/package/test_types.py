@@ -9,7 +9,7 @@ import re
 from mypy import api
 
 import okbook
-from okbook_book.equations import ROOT
+from okbook_book.project import ROOT
 
 HIDDEN = re.compile(r"\._|\.labs(\.|$)|__main__|\.cli$")  # not for callers
 

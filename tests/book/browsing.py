@@ -1,22 +1,15 @@
-"""How the built pages read: ``python -m okbook_book.measure --pages nbs/01_trees``.
+"""Built pages in Chromium: how they are opened, and what is counted on each.
 
-Every page is opened in Chromium, on a laptop, on a desk and on a phone. Counted are the
-screens that it is long, the blocks of code that scroll sideways, the bars that follow
-each other with nothing between them, what it weighs with all that it loads, and what
-axe-core finds, by day and by night. tests/book/test_reader.py holds the goals.
+Counted are the screens that a page is long, the blocks of code that scroll sideways,
+the bars that follow each other with nothing between them, what it weighs with all that
+it loads, and what axe-core finds, by day and by night.
 """
 
-import argparse
 import functools
 import http.server
-import json
-import shutil
 import threading
 from contextlib import contextmanager
 from importlib import resources
-from pathlib import Path
-
-from .checks import HTML
 
 LAPTOP, DESK, PHONE = (
     {"width": 1280, "height": 800},
@@ -27,10 +20,6 @@ PATIENCE = 240_000  # ms
 # What the fonts of a machine decide, heights and where lines break, may be a tenth more
 # on another one.
 FONTS = 1.1
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-    None,
-)
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -163,38 +152,3 @@ def measure(contexts, address, page, with_axe=True):
             found |= layout(tab)
         tab.close()
     return found
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--html", type=Path, default=HTML, help="the built book")
-    parser.add_argument("--pages", nargs="*", help="such as nbs/01_trees; all if none")
-    parser.add_argument("--store", type=Path, help="write all that was found, as JSON")
-    parser.add_argument("--axe", action="store_true", help="run axe-core (slow)")
-    options = parser.parse_args()
-    from playwright.sync_api import sync_playwright
-
-    names = [f"{name}.html" for name in options.pages or ()] or pages(options.html)
-    out = []
-    with sync_playwright() as playwright, served(options.html) as address:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        with view(browser, "light", LAPTOP) as day, view(browser, "dark", PHONE) as far:
-            contexts = {"day": day} | ({"night": far} if options.axe else {})
-            print("screens  scroll  bars  axe day  night    MB  page")
-            for name in names:
-                found = measure(contexts, address, name, options.axe)
-                out.append(found)
-                row = [
-                    len(found.get(k, ())) for k in ("scrolling", "bars", "day", "night")
-                ]
-                print(
-                    "{:7.1f} {:7} {:5} {:8} {:6}".format(found["screens"], *row), end=""
-                )
-                print(f" {found['weight'] / 1e6:5.1f}  {name}", flush=True)
-        browser.close()
-    if options.store:
-        options.store.write_text(json.dumps(out, indent=1), encoding="utf8")
-
-
-if __name__ == "__main__":
-    main()
