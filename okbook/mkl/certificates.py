@@ -176,9 +176,15 @@ def check_certificate(
     low, high = (s[:, None] * v[0]).min(axis=0), (s[:, None] * v[1]).max(axis=0)
     u = np.array([low, high]) - 0.5 * lam * c
     u = (u + np.outer(error, np.abs([low, high]).max(axis=0) + 0.5 * lam * c))[:, on]
-    S = _enclose_conjugate(*u, lam * A[np.ix_(on, on)]) if on.any() else np.zeros(2)
-    dual = s * total - S[::-1]
-    dual += error * (s * total + S[::-1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        S = _enclose_conjugate(*u, lam * A[np.ix_(on, on)]) if on.any() else np.zeros(2)
+        dual = s * total - S[::-1]
+        dual += error * (s * total + S[::-1])
+    if not np.isfinite(dual).all():
+        raise ValueError(
+            f"The conjugate overflows, so that there is no dual value: lam={lam:g} is "
+            f"too small for kernels of this size."
+        )
     parts = dual[:, None] / objective
     gap = 1.0 - np.array([parts.max(), parts.min()])
     gap += error * (1.0 + np.abs(parts).max())

@@ -8,6 +8,7 @@ __all__ = ['dual_value', 'dual_point', 'warn_of_gap', 'relative_gap', 'certifica
 
 # %% ../../nbs/04_mkl_1_duality.ipynb #67063ed9
 import warnings
+from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +166,8 @@ def relative_gap(objective: float, dual: float) -> float:
     Returns
     -------
     float
-        The gap, never negative.
+        The gap, never negative, rounded up: in exact arithmetic the lower bound is at
+        least ``(1 - gap) * objective``.
 
     Raises
     ------
@@ -195,7 +197,12 @@ def relative_gap(objective: float, dual: float) -> float:
             f"A lower bound of {dual:.17g} and an objective of {objective:.17g} "
             f"contradict each other: one of them is false. Please report the problem."
         )
-    return (objective - dual) / objective
+    if dual == -np.inf:
+        return np.inf
+    gap, exact = (objective - dual) / objective, Fraction(dual) / Fraction(objective)
+    while 1 - Fraction(gap) > exact:  # once or twice, to round it up
+        gap = np.nextafter(gap, np.inf)
+    return float(gap)
 
 
 @validate_arrays(mu="p", a="m")
