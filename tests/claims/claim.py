@@ -188,7 +188,7 @@ def problems(draw, claim):
         for name, axis in places[letter] if len(kept) < size else []:
             problem[name] = problem[name].take(kept, axis)
     for name in floats:
-        if (digits := next(small)) < 17:
+        if (digits := next(small)) < 3:
             rounded = np.round(value := problem[name], digits) + 0.0
             with np.errstate(over="ignore"):
                 single = (value == value.astype(np.float32)).all()
