@@ -1113,9 +1113,9 @@ def _judge_margin_weights(X, Phi, Q, C, center):
     size = max(lengths.max(), np.abs(Phi).max())  # centring may leave only rounding
     if not lengths.min() > 1e-3 * size or not C > 0 or len(X) < 2:
         raise PassedOver("an output has no direction")
-    model = MaximumMarginRegression(
-        C=C, center=center, input_kernel_params={"sigma": 1.0}, output_kernel="linear"
-    ).fit(X, Phi)
+    how = {"input_kernel_params": {"sigma": 1.0}, "output_kernel": "linear"}
+    model = MaximumMarginRegression(C=C, center=center, max_iter=10**6, **how)
+    model.fit(X, Phi)
     Q = Q[:, : X.shape[1]]
 
     def kernel(A):
