@@ -22,6 +22,7 @@ from .project import ROOT, docname, notebooks, split
 STAMP = "sources.sha256"
 PASSING = {
     "__pycache__",
+    ".hypothesis",
     ".ipynb_checkpoints",
     "_modidx.py",
     ".lock",
