@@ -42,15 +42,10 @@ def cache_on_everything(app, config):
     config.nb_execution_cache_path = str(cache_folder(Path(app.outdir).parent))
 
 
-def seconds(env, docname):
-    "How long the cells of a page ran; nothing if they did not."
-    known = getattr(env, "nb_metadata", {}).get(docname, {})
-    return (known.get("exec_data") or {}).get("runtime")
-
-
 def running_time(app, pagename, templatename, context, doctree):
     "Say at the foot of a notebook's page how long its cells took."
-    taken = seconds(app.env, pagename)
+    known = getattr(app.env, "nb_metadata", {}).get(pagename, {})
+    taken = (known.get("exec_data") or {}).get("runtime")
     if taken and "body" in context:
         context["body"] += (
             f'<p class="running-time">The cells of this page ran in {taken:.1f} s.</p>'

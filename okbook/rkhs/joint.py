@@ -117,12 +117,16 @@ def _small_gap(H, b, alpha):
     return (upper - alpha @ g) / bound if bound > 0 else 0.0
 
 
-def _active_sets(H, b, alpha, tol, max_steps):
-    "Maximise eq-joint-dual exactly, plane by plane; ``alpha`` is changed in place."
-    C, last, ridge = alpha.sum(), -1, 1e-13 * H.diagonal().max()
-    for _ in range(max_steps):
+def _active_sets(H, b, alpha, tol):
+    "Maximise eq-joint-dual over a simplex from a point of it, plane by plane."
+    alpha, C = alpha.copy(), alpha.sum()
+    last, ridge = -1, 1e-13 * H.diagonal().max()
+    for _ in range(30 * len(b) + 30):
         S = np.flatnonzero(alpha)
-        factor = sla.cho_factor(H[np.ix_(S, S)] + ridge * np.eye(len(S)))
+        try:
+            factor = sla.cho_factor(H[np.ix_(S, S)] + ridge * np.eye(len(S)))
+        except np.linalg.LinAlgError:  # the planes are dependent beyond rounding
+            break
         x, y = sla.cho_solve(factor, np.column_stack([b[S], np.ones(len(S))])).T
         z = x - (x.sum() - C) / y.sum() * y  # H z + nu 1 = b, 1'z = C
         if z.min() < 0.0:  # to the first weight that becomes zero
@@ -136,8 +140,9 @@ def _active_sets(H, b, alpha, tol, max_steps):
         g = b - H @ alpha
         up = int(g.argmax())
         if _small_gap(H, b, alpha) <= tol or up == last or alpha[up] > 0.0:
-            return
+            break
         last, alpha[up] = up, 1e-12 * C
+    return alpha * (C / alpha.sum())
 
 
 @validate_params(
@@ -216,14 +221,14 @@ def _solve_dual(H, b, C, start, tol=1e-9, max_steps=100_000):
     "The weights of the planes, from where their sum may be another."
     weights = np.asarray(start * (C / start.sum()), dtype=float)
     H, b = np.asarray(H, dtype=float), np.asarray(b, dtype=float)
-    max_steps = min(int(max_steps), 2**62)
-    if _pair_moves(H, b, weights, float(tol), max_steps) < max_steps:
-        return weights
-    exact = weights.copy()
-    _active_sets(H, b, exact, tol, 30 * len(b) + 30)
-    exact *= C / exact.sum()
-    weights = min(weights, exact, key=lambda alpha: _small_gap(H, b, alpha))
-    if (gap := _small_gap(H, b, weights)) > max(tol, 1e-3):
+    max_steps, wide = min(int(max_steps), 2**62), max(tol, 1e-3)
+    steps = _pair_moves(H, b, weights, float(tol), max_steps)
+    gap = _small_gap(H, b, weights)
+    if steps == max_steps or gap > wide:  # many short moves, or none left to make
+        exact = _active_sets(H, b, weights, tol)
+        if (closer := _small_gap(H, b, exact)) < gap:
+            weights, gap = exact, closer
+    if gap > wide:
         warnings.warn(
             f"The small program over {len(b)} planes keeps a gap of {gap:.1e} of its "
             f"bound: the planes are too large or too nearly equal. Decrease C, or "

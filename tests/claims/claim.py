@@ -161,8 +161,16 @@ def draw_weights(rng, n):
     return 10.0 ** rng.uniform(-3, 0, size=n)
 
 
-# Attempts. Hypothesis tries small whole numbers first when it shrinks: a 0 leaves an
-# entry out, and a small number of digits or a small bound simplifies what is left.
+# Attempts. Hypothesis tries small bytes when it shrinks: they leave entries out, and
+# round what is left to few digits.
+
+
+def shorten(values, digits):
+    "Rounded numbers; those in single precision stay so."
+    with np.errstate(over="ignore"):
+        single = (values == values.astype(np.float32)).all()
+    rounded = np.round(values, digits) + 0.0
+    return rounded.astype(np.float32).astype(float) if single else rounded
 
 
 @st.composite
@@ -189,12 +197,7 @@ def problems(draw, claim):
             problem[name] = problem[name].take(kept, axis)
     for name in floats:
         if (digits := next(small)) < 3:
-            rounded = np.round(value := problem[name], digits) + 0.0
-            with np.errstate(over="ignore"):
-                single = (value == value.astype(np.float32)).all()
-            problem[name] = rounded.astype(np.float32 if single else float).astype(
-                float
-            )
+            problem[name] = shorten(problem[name], digits)
     return problem
 
 

@@ -1,8 +1,6 @@
-"""Attacks all claims for a while: ``make verify``.
+"""Attacks all claims for a while, and prints a table: ``make verify``.
 
-make verify                                                # ten minutes, stored
-make verify VERIFY="--seconds 60 --seed 2026"              # a minute, other problems
-make verify VERIFY="--only 'tree-*' --seconds 60"          # some of the claims
+An interruption ends the run, and what has been done until then is shown.
 """
 
 import argparse
@@ -23,11 +21,17 @@ from okbook.tables.runs import list_files
 TURN = 25  # attempts in a turn
 
 
+class Records(list):
+    "What has happened to each claim, until the time was over or somebody ended it."
+
+    interrupted = False
+
+
 def attack_all(claims, seconds, seed, quiet=True):
     """Attack claims until the time is over; the next turn is that of the claim that
     has used the least. A claim that has failed is not tried again. Time counts after
-    a first round, in which Numba compiles."""
-    records, turns, start = [Record(claim) for claim in claims], 0, None
+    a first round, in which Numba compiles. An interruption leaves what was done."""
+    records, turns, start = Records(map(Record, claims)), 0, None
     shown = "{percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s{postfix}"
     with tqdm(total=seconds, disable=quiet, bar_format=shown) as bar:
         while left := [record for record in records if not record.failure]:
@@ -44,6 +48,9 @@ def attack_all(claims, seconds, seed, quiet=True):
             begun = time.monotonic()
             try:
                 attack(record.claim, (seed << 32) + turns, TURN, record)
+            except KeyboardInterrupt:
+                records.interrupted = True
+                break
             except Exception as error:
                 record.failure = "".join(traceback.format_exception(error, limit=-3))
             record.seconds += time.monotonic() - begun
@@ -83,7 +90,8 @@ def format_table(records):
     ]
     failed = [r for r in records if r.failure]
     attempts = sum(r.attempts for r in records)
-    lines.append(f"{attempts:,} attempts, {len(failed)} disagreements")
+    end = ", interrupted" if records.interrupted else ""
+    lines.append(f"{attempts:,} attempts, {len(failed)} disagreements{end}")
     for r in records:
         if r.says_nothing:
             told = f"{r.outcomes['agrees']} of {r.attempts:,} attempts agree"
@@ -109,8 +117,9 @@ def store_run(records, seconds, seed):
 
 def main():
     told = argparse.ArgumentDefaultsHelpFormatter
+    description = __doc__.partition("\n")[0]
     parser = argparse.ArgumentParser(
-        "claims", description=__doc__, formatter_class=told
+        "claims", description=description, formatter_class=told
     )
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -122,9 +131,14 @@ def main():
         parser.error(f"no claim has the name {args.only!r}")
     if args.store and args.only != "*":
         parser.error("--store keeps a run of all claims: leave out --only")
+    for name in ("seconds", "seed"):
+        if not getattr(args, name) >= 0:
+            parser.error(f"--{name} must not be negative: got {getattr(args, name)}")
     records = attack_all(claims, args.seconds, args.seed, args.quiet)
     print(format_table(records))
     print(f"seed {args.seed}")
+    if records.interrupted:
+        return 130
     if args.store:
         print(f"stored in {store_run(records, args.seconds, args.seed)}")
     return int(any(r.failure or r.says_nothing for r in records))

@@ -3,6 +3,7 @@
 import csv
 import importlib
 import inspect
+import itertools
 import pkgutil
 import re
 import subprocess
@@ -163,6 +164,19 @@ def test_a_run_tries_everything_and_stops_what_has_failed():
     assert "1 disagreements" in run.format_table(records)
 
 
+def test_an_interrupted_run_keeps_what_it_has():
+    calls = itertools.count()
+
+    def judged(x):
+        if next(calls) > 5:
+            raise KeyboardInterrupt
+        return compare(0, 0, 0)
+
+    records = run.attack_all([toy(judged)], seconds=60, seed=0)
+    assert records.interrupted and records[0].attempts == 6
+    assert "6 attempts, 0 disagreements, interrupted" in run.format_table(records)
+
+
 @pytest.mark.parametrize(
     "judged",
     [fail(PassedOver("nothing")), fail(ValueError("foreseen")), fail(Tie("two"))],
@@ -185,6 +199,7 @@ def test_the_command():
     assert done.returncode == 0 and "0 disagreements" in done.stdout
     assert run_command("--only", "nothing").returncode == 2
     assert run_command("--only", "variance", "--store").returncode == 2
+    assert run_command("--seconds", "nan").returncode == 2
 
 
 def test_the_stored_run():
