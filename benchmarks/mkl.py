@@ -38,7 +38,6 @@ from measure import (
 from okbook.core import RBFKernel
 from okbook.mkl import (
     PairProblem,
-    SmoothedLoss,
     lam_max,
     make_regularizer,
     mkl_path,
@@ -47,6 +46,7 @@ from okbook.mkl import (
     solve_sgd,
     standardize_gram,
 )
+from okbook.mkl.solvers import SmoothedLoss
 
 NAMES = ("l2", "l1", "l2-corr", "l1-corr")
 P = 69

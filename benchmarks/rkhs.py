@@ -28,17 +28,16 @@ from measure import (
 )  # isort: skip
 from sklearn.model_selection import KFold
 
-from okbook.core import RBFKernel, feature_space_losses, labelled_draws
+from okbook.core import RBFKernel, feature_space_losses
+from okbook.core.scores import labelled_draws
 from okbook.rkhs import (
     OutputKernelRidge,
     OutputKernelRidgeCV,
     SemiSupervisedOutputKernelRidge,
-    SmoothedSpectrum,
-    graph_smoothers,
-    kernel_factor,
     leave_one_out_losses,
-    smoothed_cv_losses,
 )
+from okbook.rkhs.semi_estimators import smoothed_cv_losses
+from okbook.rkhs.semi_supervised import SmoothedSpectrum, graph_smoothers, kernel_factor
 
 INPUTS = RBFKernel(sigma=3.0)
 OUTPUTS = RBFKernel(sigma=4.0)

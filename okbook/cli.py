@@ -14,7 +14,8 @@ from . import __version__
 
 
 def _tables_list(args):
-    from okbook.tables import TableError, find_tables, read_cells, table_folder
+    from okbook.tables import TableError, find_tables, read_cells
+    from okbook.tables.cells import table_folder
 
     failed = 0
     for table in find_tables().values():
@@ -89,13 +90,8 @@ def _tables_check(args):
 
 def _compute_again(cells, folder, seconds):
     "Compute stored cells again, as long as there is time; 1 if one differs."
-    from okbook.tables import (
-        CellMismatch,
-        TableError,
-        check_cells,
-        read_cells,
-        table_folder,
-    )
+    from okbook.tables import CellMismatch, TableError, check_cells, read_cells
+    from okbook.tables.cells import table_folder
 
     end, agree, differ, failed, left = time.perf_counter() + seconds, 0, 0, 0, 0
     for table, key in cells:
@@ -139,12 +135,11 @@ def _tables_rerun(args):
 
 def _ledger(args):
     from okbook.labs.common import markdown_table
-    from okbook.tables import (
+    from okbook.tables import read_ledger, select_cells
+    from okbook.tables.ledger import (
         cells_table,
         ledger_line,
         ledger_sentences,
-        read_ledger,
-        select_cells,
         totals_table,
     )
 

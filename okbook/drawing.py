@@ -19,13 +19,9 @@ from sklearn.metrics import auc
 from sklearn.utils._param_validation import Interval, validate_params
 
 from ._types import Array, ArrayLike, Inputs
-from okbook.core import (
-    center_gram,
-    check_array,
-    first_largest,
-    validate_arrays,
-    vertical_roc,
-)
+from .core import center_gram, vertical_roc
+from .core.checks import check_array, check_square
+from .core.rounding import first_largest
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #1fa7ff6e
 _COUNT = [Interval(Integral, 0, None, closed="left")]
@@ -105,7 +101,6 @@ def strongest_links(scores: ArrayLike, candidates: ArrayLike, k: int) -> Array:
 
 # %% ../nbs/02_rkhs_7_drawing.ipynb #3ee8a5d3
 @validate_params({"n_steps": _COUNT}, prefer_skip_nested_validation=True)
-@validate_arrays(D="n n")
 def stress_layout(D: Array, n_steps: int = 150) -> Array:
     """Place points in the plane at about the given distances.
 
@@ -141,6 +136,7 @@ def stress_layout(D: Array, n_steps: int = 150) -> Array:
     >>> float(np.linalg.norm(Y[0] - Y[1]).round(6))
     3.0
     """
+    D = check_square(D, "D")
     if D.min() < 0:
         raise ValueError(f"D must hold distances: the least is {D.min():.3g}.")
     n = len(D)

@@ -34,7 +34,9 @@ import okbook
 ROOMS = ("core", "trees", "rkhs", "forest_kernel", "mkl", "ensembles")
 PACKAGES = tuple(f"okbook.{room}." for room in ROOMS)
 HOT = numba.core.dispatcher.Dispatcher  # loops that take what others have checked
-COMPILED = {okbook.core.sum_rounding}  # is compiled into such loops by its name
+COMPILED = {
+    okbook.core.rounding.sum_rounding
+}  # is compiled into such loops by its name
 
 
 FOLDER = tempfile.TemporaryDirectory()

@@ -22,7 +22,7 @@ def slices(patterns, folder):
             status, said = slice_cell(table, key, ROOT / "tables" / name)
             yield [
                 _result(
-                    f"{name}: {tables.Key(*key)}",
+                    f"{name}: {tables.cells.Key(*key)}",
                     status,
                     said,
                     time.perf_counter() - start,

@@ -10,7 +10,8 @@ from functools import cache
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
-from okbook.tables import TableError, ledger_line, read_ledger
+from okbook.tables import TableError, read_ledger
+from okbook.tables.ledger import ledger_line
 
 from .project import ROOT
 

@@ -19,7 +19,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from okbook.tables import count_outcomes
+from okbook.tables.ledger import count_outcomes
 
 from . import landing
 from .ledger import cells

@@ -32,7 +32,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, KernelLike, Outputs
-from .checks import check_array, check_finite, validate_arrays
+from .checks import check_array, check_finite, check_square
 from .rounding import vector_distances
 
 # %% ../../nbs/00_core.ipynb #5e309be0
@@ -143,17 +143,14 @@ class Kernel(BaseEstimator):
                 f"{_FOR_OBJECTS[kind]}, 'auto', or a function f(Y1, Y2) of two lists "
                 f"that returns their Gram matrix."
             )
-        try:
-            return check_array(
-                Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
-            )
-        except ValueError as error:
-            if "is ragged" not in str(error):
-                raise
+        if isinstance(Y, (list, tuple)) and len({np.ndim(y) and len(y) for y in Y}) > 1:
             raise ValueError(
-                f"{error} Sequences of unequal length have the kernel "
-                f"'global_alignment'."
-            ) from error
+                f"{name} is ragged: its rows must have one length. Sequences of "
+                f"unequal length have the kernel 'global_alignment'."
+            )
+        return check_array(
+            Y, ensure_2d=False, dtype=[np.float64, np.float32], input_name=name
+        )
 
     def gram(self, Y1: Outputs, Y2: Outputs | None = None) -> Array:
         """Gram matrix between two sets of outputs, computed in double precision.
@@ -627,7 +624,6 @@ class TanimotoKernel(Kernel):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="n n")
 def is_psd(
     K: Array, tol: float | None = None, max_exact: int = 3000, n_steps: int = 30
 ) -> bool:
@@ -671,7 +667,7 @@ def is_psd(
     >>> is_psd(np.array([[1.0, 2.0], [2.0, 1.0]]))
     False
     """
-    return _indefinite(K, tol, max_exact, n_steps) is None
+    return _indefinite(check_square(K), tol, max_exact, n_steps) is None
 
 # %% ../../nbs/00_core.ipynb #f968557f
 def _indefinite(K, tol=None, max_exact=3000, n_steps=30):
@@ -788,7 +784,6 @@ def check_gram(K: Inputs, *, name: str = "K", psd: bool = True) -> Array:
     return K
 
 
-@validate_arrays(K="n n")
 def check_psd(K: Array, *, name: str = "K") -> None:
     """Refuse a symmetric matrix that is not positive semi-definite up to rounding.
 
@@ -819,7 +814,7 @@ def check_psd(K: Array, *, name: str = "K") -> None:
     >>> from okbook.core import check_psd
     >>> check_psd(np.eye(2))
     """
-    if (why := _indefinite(K)) is not None:
+    if (why := _indefinite(check_square(K, name))) is not None:
         raise ValueError(
             f"{name} must be positive semi-definite, but {why}. A similarity that is "
             "no kernel becomes one by okbook.core.make_psd, which clips, flips or "
@@ -1250,7 +1245,8 @@ def check_kernel_params(
 
     Examples
     --------
-    >>> from okbook.core import RBFKernel, check_kernel_params
+    >>> from okbook.core import RBFKernel
+    >>> from okbook.core.kernels import check_kernel_params
     >>> check_kernel_params({"sgma": 1.0}, RBFKernel, "'rbf'")
     Traceback (most recent call last):
     ...
@@ -1507,7 +1503,6 @@ def check_kernel(
     )
 
 # %% ../../nbs/00_core.ipynb #fc1f5c4b
-@validate_arrays(K="q1 q2", diag_rows="q1", diag_cols="q2")
 def squared_distances(
     K: Array, diag_rows: ArrayLike | None = None, diag_cols: ArrayLike | None = None
 ) -> Array:
@@ -1539,6 +1534,7 @@ def squared_distances(
     array([[0., 2.],
            [2., 0.]])
     """
+    K = check_array(K, dtype=[np.float64, np.float32], input_name="K")
     rows = K.diagonal() if diag_rows is None else np.asarray(diag_rows)
     cols = rows if diag_cols is None else np.asarray(diag_cols)
     if K.shape != (len(rows), len(cols)):
@@ -1550,7 +1546,6 @@ def squared_distances(
     return np.maximum(D, 0.0, out=D)
 
 # %% ../../nbs/00_core.ipynb #1f5c6eb3
-@validate_arrays(K="n n")
 def center_gram(K: Array) -> Array:
     """Gram matrix of the same points with their mean at the origin, ``H K H`` with ``H
     = I - 11'/n``.
@@ -1577,6 +1572,7 @@ def center_gram(K: Array) -> Array:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
+    K = check_square(K)
     means = K.mean(axis=0)
     return K - means[:, None] - means[None, :] + means.mean()
 
@@ -1588,7 +1584,6 @@ def center_gram(K: Array) -> Array:
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(_finite=False, K="n n")
 def normalize_gram(
     K: Array, *, tol: float = 0.0, return_norms: bool = False
 ) -> Array | tuple[Array, Array]:
@@ -1625,6 +1620,7 @@ def normalize_gram(
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
+    K = check_square(K)
     squares = np.maximum(K.diagonal(), 0.0)
     outside = squares > tol * squares.max(initial=0.0)
     norms = np.sqrt(np.where(outside, squares, np.inf))
@@ -1640,7 +1636,6 @@ def normalize_gram(
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="n n; callable", diag="n")
 def pivoted_cholesky(
     K: Array | Callable[..., Any],
     tol: float = 1e-10,
@@ -1729,7 +1724,6 @@ def pivoted_cholesky(
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Phi="n q", K="n n")
 def is_factor(Phi: Array, K: Array, n_vectors: int = 8) -> bool:
     """Whether ``K`` is ``Phi @ Phi.T`` up to rounding, by products with random vectors.
 
@@ -1755,7 +1749,7 @@ def is_factor(Phi: Array, K: Array, n_vectors: int = 8) -> bool:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import is_factor
+    >>> from okbook.core.kernels import is_factor
     >>> Phi = np.array([[1.0], [2.0]])
     >>> is_factor(Phi, Phi @ Phi.T), is_factor(Phi, np.eye(2))
     (True, False)

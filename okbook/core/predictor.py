@@ -39,7 +39,7 @@ from okbook.core.checks import (
     check_array,
     check_finite,
     check_sample_weight,
-    validate_arrays,
+    check_square,
     validate_data,
 )
 from okbook.core.kernels import (
@@ -64,7 +64,6 @@ from okbook.core.rounding import (
 )
 
 # %% ../../nbs/00_core_1_predictor.ipynb #1c51e4eb
-@validate_arrays()
 def output_kernel_loss(
     y_true: Outputs,
     y_pred: Outputs,
@@ -117,12 +116,15 @@ def output_kernel_loss(
     kernel = check_kernel(kernel, kernel_params, name="kernel")
     y_true, y_pred = kernel.check(y_true, "y_true"), kernel.check(y_pred, "y_pred")
     check_consistent_length(y_true, y_pred)
-    if isinstance(kernel, LinearKernel):
-        apart = _as_columns(y_pred) - _as_columns(y_true)
-        return float(row_norms(apart, squared=True).mean())
-    losses = kernel.diag(y_pred) + kernel.diag(y_true)
-    losses = losses - 2.0 * _paired(kernel, y_pred, y_true)
-    return float(np.maximum(losses, 0.0).mean())
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(kernel, LinearKernel):
+            apart = _as_columns(y_pred) - _as_columns(y_true)
+            loss = row_norms(apart, squared=True).mean()
+        else:
+            losses = kernel.diag(y_pred) + kernel.diag(y_true)
+            losses = losses - 2.0 * _paired(kernel, y_pred, y_true)
+            loss = np.maximum(losses, 0.0).mean()
+    return float(check_finite(loss, "The loss", y_true=y_true, y_pred=y_pred))
 
 
 def _as_columns(Y):
@@ -196,7 +198,6 @@ def _square_norm_rows(indptr, indices, data, K):
     return out
 
 # %% ../../nbs/00_core_1_predictor.ipynb #763e1374
-@validate_arrays(W="q n; sparse", K="n m", diag="m")
 def decode_weights(
     W: Array | Sparse, K: Array, diag: ArrayLike, support: bool = False
 ) -> Array:
@@ -347,7 +348,6 @@ def _doubt(distance, d, moved):
     return sum_rounding(d + 3, distance) + 2.0 * moved * np.sqrt(distance)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #e176a960
-@validate_arrays(W="q n; sparse", K="n n", K_cross="q n", diag="q")
 def feature_space_losses(
     W: Array | Sparse, K: Array, K_cross: Array, diag: ArrayLike
 ) -> Array:
@@ -396,7 +396,6 @@ def feature_space_losses(
     return np.maximum(norms - 2.0 * cross + np.asarray(diag), 0.0)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #7efbc46e
-@validate_arrays(W1="q1 n; sparse", W2="q2 n; sparse", K="n n")
 def predicted_gram(W1: Array | Sparse, W2: Array | Sparse, K: Array) -> Array:
     r"""Scalar products of predicted points in feature space, :math:`W_1 K W_2^\top`.
 
@@ -455,7 +454,7 @@ def check_labels(y: ArrayLike, owner: str) -> Array:
 
     Examples
     --------
-    >>> from okbook.core import check_labels
+    >>> from okbook.core.predictor import check_labels
     >>> check_labels(["b", "a", "b"], "MyClassifier")
     array(['b', 'a', 'b'], dtype='<U1')
     """
@@ -467,7 +466,6 @@ def check_labels(y: ArrayLike, owner: str) -> Array:
     return y  # type: ignore[return-value]
 
 # %% ../../nbs/00_core_1_predictor.ipynb #dcdbaf91
-@validate_arrays(votes="q c")
 def class_probabilities(votes: Array) -> Array:
     """Probabilities of classes, from votes that may be negative.
 
@@ -489,7 +487,7 @@ def class_probabilities(votes: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import class_probabilities
+    >>> from okbook.core.predictor import class_probabilities
     >>> class_probabilities(np.array([[1.5, -0.5, 0.5], [-1.0, 0.0, 0.0]])).round(3)
     array([[0.75 , 0.   , 0.25 ],
            [0.333, 0.333, 0.333]])
@@ -500,7 +498,6 @@ def class_probabilities(votes: Array) -> Array:
     return np.divide(positive, total, out=equal, where=total > 0)
 
 # %% ../../nbs/00_core_1_predictor.ipynb #173bc0af
-@validate_arrays(K="n n", sample_weight="n", diag="n")
 def feature_space_variance(
     K: ArrayLike,
     sample_weight: ArrayLike | None = None,
@@ -538,7 +535,7 @@ def feature_space_variance(
     >>> feature_space_variance([[1.0, 0.0], [0.0, 1.0]])
     0.5
     """
-    K = np.asarray(K, dtype=float)
+    K = check_square(K)
     diag = K.diagonal() if diag is None else np.asarray(diag)
     w = _normalized_weights(sample_weight, len(K))
     square = w @ diag
@@ -569,7 +566,6 @@ def _normalized_weights(sample_weight, n):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(losses="n", sample_weight="n")
 def feature_space_r2(
     losses: ArrayLike,
     variance: float,
@@ -715,7 +711,8 @@ def is_dirac(estimator: BaseEstimator) -> bool:
 
     Examples
     --------
-    >>> from okbook.core import OutputKernelKNN, is_dirac
+    >>> from okbook.core import OutputKernelKNN
+    >>> from okbook.core.predictor import is_dirac
     >>> is_dirac(OutputKernelKNN()), is_dirac(OutputKernelKNN(output_kernel="dirac"))
     (False, True)
     """
@@ -774,7 +771,7 @@ class LazyRows:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import LazyRows
+    >>> from okbook.core.predictor import LazyRows
     >>> A = LazyRows(np.array([[1.0], [-2.0]]), lambda X: X @ np.ones((1, 3)), 3)
     >>> A @ np.ones(3), abs(A)[1:] @ np.ones(3)
     (array([ 3., -6.]), array([6.]))

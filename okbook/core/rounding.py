@@ -45,7 +45,7 @@ def sum_rounding(n_terms: Any, size: Any) -> Any:
 
     Examples
     --------
-    >>> from okbook.core import sum_rounding
+    >>> from okbook.core.rounding import sum_rounding
     >>> abs(0.1 + 0.2 - 0.3) <= sum_rounding(2, 0.3)
     True
     """
@@ -84,7 +84,7 @@ def first_smallest(
 
     Examples
     --------
-    >>> from okbook.core import first_smallest
+    >>> from okbook.core.rounding import first_smallest
     >>> int(first_smallest([0.5, 0.1 + 0.2, 0.3], n_terms=2))
     1
     >>> int(first_smallest([1.7e9 + 1, 1.7e9], n_terms=2))
@@ -128,12 +128,12 @@ def first_largest(
 
     Notes
     -----
-    As :func:`first_smallest`, of the negated values. Derived in
+    As ``first_smallest``, of the negated values. Derived in
     :ref:`ch-core-rounding`.
 
     Examples
     --------
-    >>> from okbook.core import first_largest
+    >>> from okbook.core.rounding import first_largest
     >>> int(first_largest([0.1, 0.3, 0.1 + 0.2], n_terms=2))
     1
     """
@@ -166,7 +166,7 @@ def order_up_to_ties(values: Array, error: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import order_up_to_ties, sum_rounding
+    >>> from okbook.core.rounding import order_up_to_ties, sum_rounding
     >>> values = np.array([0.5, 0.1 + 0.2, 0.3])
     >>> order_up_to_ties(values, sum_rounding(2, values))
     array([1, 2, 0])
@@ -222,7 +222,7 @@ def first_k_smallest(values: Array, error: Array, k: int) -> Array:
     Returns
     -------
     ndarray of shape (q, k)
-        Their columns, in the order of :func:`order_up_to_ties`.
+        Their columns, in the order of ``order_up_to_ties``.
 
     Notes
     -----
@@ -231,7 +231,7 @@ def first_k_smallest(values: Array, error: Array, k: int) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import first_k_smallest, sum_rounding
+    >>> from okbook.core.rounding import first_k_smallest, sum_rounding
     >>> values = np.array([[0.5, 0.1 + 0.2, 0.3, 0.1]])
     >>> first_k_smallest(values, sum_rounding(2, values), 2)
     array([[3, 1]])
@@ -294,7 +294,7 @@ def vector_distances(A: Array, B: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import vector_distances
+    >>> from okbook.core.rounding import vector_distances
     >>> A = np.array([[5.4e6], [5.4e6 + 0.001]])
     >>> vector_distances(A, A).round(9)
     array([[0.e+00, 1.e-06],
@@ -373,7 +373,7 @@ class VectorSet(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import VectorSet
+    >>> from okbook.core.rounding import VectorSet
     >>> VectorSet.of(np.array([[1.0], [3.0]])).terms
     array([[ 2.,  1.],
            [-2.,  1.]])
@@ -414,7 +414,7 @@ def nearest_vectors(
     Returns
     -------
     indices : ndarray of shape (q, k)
-        Their numbers, the nearest first, as :func:`first_k_smallest` orders them.
+        Their numbers, the nearest first, as ``first_k_smallest`` orders them.
     distances : ndarray of shape (q, k)
         Their squared distances, each with a relative error of at most 1e-9.
 
@@ -426,7 +426,7 @@ def nearest_vectors(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.core import VectorSet, nearest_vectors
+    >>> from okbook.core.rounding import VectorSet, nearest_vectors
     >>> among = VectorSet.of(np.array([[5.3e6], [5.4e6 + 0.5]]))
     >>> nearest_vectors(np.array([[5.4e6]]), among, 1)
     (array([[1]]), array([[0.25]]))

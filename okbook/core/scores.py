@@ -32,7 +32,13 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._types import Array, ArrayLike, Outputs, Seed, Splitter
-from .checks import is_finite, validate_arrays
+from okbook.core.checks import (
+    _FLOATS,
+    check_array,
+    check_finite,
+    check_square,
+    is_finite,
+)
 from .kernels import center_gram, normalize_gram
 
 if TYPE_CHECKING:  # for signatures
@@ -42,7 +48,9 @@ if TYPE_CHECKING:  # for signatures
 def _truth_and_scores(truth, scores, mask=None):
     """Positives and scores as vectors; of square matrices, the entries above the
     diagonal."""
-    truth, scores = np.asarray(truth), np.asarray(scores)
+    options = dict(dtype=_FLOATS, ensure_2d=False, allow_nd=True)
+    truth = check_array(truth, input_name="truth", **options)
+    scores = check_array(scores, input_name="scores", **options)
     if (
         truth.shape != scores.shape
         or truth.ndim > 2
@@ -72,7 +80,6 @@ def _truth_and_scores(truth, scores, mask=None):
     return positive, scores
 
 # %% ../../nbs/00_core_2_scores.ipynb #2d1d3b86
-@validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
 def roc_auc(
     truth: ArrayLike, scores: ArrayLike, mask: ArrayLike | None = None
 ) -> float:
@@ -119,7 +126,6 @@ def roc_auc(
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(truth="m or n n; bools", scores="m or n n", mask="m or n n; bools")
 def pr_auc(
     truth: ArrayLike,
     scores: ArrayLike,
@@ -172,7 +178,6 @@ def pr_auc(
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #27e74852
-@validate_arrays(grid="g")
 def vertical_roc(
     curves: Iterable[tuple[Any, Any]], grid: ArrayLike | None = None
 ) -> tuple[Array, Array, Array]:
@@ -233,7 +238,6 @@ def vertical_roc(
     return grid, np.mean(rows, axis=0), np.std(rows, axis=0)
 
 # %% ../../nbs/00_core_2_scores.ipynb #a604e8db
-@validate_arrays(y_true="n; labels", y_pred="n; labels")
 def mean_mcc(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean over classes of Matthews' correlation coefficient, one class against the
     rest.
@@ -402,7 +406,6 @@ def top_k_decoding_accuracy(
     )
 
 # %% ../../nbs/00_core_2_scores.ipynb #099c949d
-@validate_arrays(K1="n n", K2="n n")
 def alignment(K1: Array, K2: Array) -> float:
     r"""Alignment, the cosine :math:`\langle K_1, K_2\rangle_F / (\|K_1\|_F \|K_2\|_F)`
     of two Gram matrices.
@@ -430,11 +433,14 @@ def alignment(K1: Array, K2: Array) -> float:
     >>> round(alignment(np.eye(2), np.ones((2, 2))), 3)
     0.707
     """
-    norm = np.linalg.norm(K1) * np.linalg.norm(K2)
+    K1, K2 = check_square(K1, "K1"), check_square(K2, "K2")
+    check_consistent_length(K1, K2)
+    with np.errstate(over="ignore"):
+        norm = np.linalg.norm(K1) * np.linalg.norm(K2)
+    check_finite(norm, "The alignment", K1=K1, K2=K2)
     return float(np.vdot(K1, K2) / norm) if norm > 0 else 0.0
 
 
-@validate_arrays(K1="n n", K2="n n")
 def centered_alignment(K1: Array, K2: Array) -> float:
     """Alignment of the centred Gram matrices.
 
@@ -464,7 +470,6 @@ def centered_alignment(K1: Array, K2: Array) -> float:
     return alignment(center_gram(K1), center_gram(K2))
 
 
-@validate_arrays(kernels="n n; each")
 def alignment_matrix(kernels: ArrayLike) -> Array:
     """Alignment of every two of several Gram matrices.
 
@@ -497,8 +502,14 @@ def alignment_matrix(kernels: ArrayLike) -> Array:
     array([[1.   , 0.707],
            [0.707, 1.   ]])
     """
-    kernels = np.asarray(kernels)
-    if kernels.ndim != 3:
+    kernels = check_array(
+        kernels,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        allow_nd=True,
+        input_name="kernels",
+    )
+    if kernels.ndim != 3 or kernels.shape[1] != kernels.shape[2]:
         raise ValueError(f"kernels must have the shape (p, n, n): got {kernels.shape}.")
     products = np.zeros((len(kernels), len(kernels)))
     step = max(1, 2**22 // kernels[:, 0].size)
@@ -694,7 +705,7 @@ def labelled_draws(
 
     Examples
     --------
-    >>> from okbook.core import labelled_draws
+    >>> from okbook.core.scores import labelled_draws
     >>> draws = labelled_draws(50, 0.1, n_draws=2, random_state=0)
     >>> [(len(labelled), len(rest)) for labelled, rest in draws]
     [(5, 45), (5, 45)]
@@ -752,7 +763,7 @@ def check_grid(
 
     Examples
     --------
-    >>> from okbook.core import check_grid
+    >>> from okbook.core.scores import check_grid
     >>> check_grid([1, 10], "lam_grid")
     array([ 1., 10.])
     """
@@ -810,7 +821,7 @@ def check_folds(
 
     Examples
     --------
-    >>> from okbook.core import check_folds
+    >>> from okbook.core.scores import check_folds
     >>> [(train.tolist(), test.tolist()) for train, test in check_folds(2, [1, 2, 3])]
     [([2], [0, 1]), ([0, 1], [2])]
     """
@@ -866,7 +877,8 @@ def check_learner(estimator: Any, name: str, *methods: Any) -> None:
 
     Examples
     --------
-    >>> from okbook.core import OutputKernelKNN, check_learner
+    >>> from okbook.core import OutputKernelKNN
+    >>> from okbook.core.scores import check_learner
     >>> check_learner(OutputKernelKNN(), "estimator", "fit", "predict")
     """
     needed = ("get_params", "set_params", "__sklearn_tags__", *methods)
@@ -884,7 +896,6 @@ class GridEndWarning(UserWarning):
     """The best of the values that were tried is at an end of the grid."""
 
 
-@validate_arrays(grid="m")
 def warn_at_end(grid: ArrayLike, best: float, name: str) -> None:
     """Warn if the best of several values is the smallest or the largest of them, so
     that a better one may lie beyond.
@@ -909,7 +920,7 @@ def warn_at_end(grid: ArrayLike, best: float, name: str) -> None:
 
     Examples
     --------
-    >>> from okbook.core import warn_at_end
+    >>> from okbook.core.scores import warn_at_end
     >>> warn_at_end([0.1, 1.0, 10.0], 1.0, "lam_grid")
     """
     values = np.unique(grid)

@@ -22,14 +22,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._types import Array, ArrayLike, Inputs, Seed
-from okbook.core import (
-    check_array,
-    check_learner,
-    first_largest,
-    sum_rounding,
-    validate_arrays,
-    validate_data,
-)
+from ..core.checks import check_array, validate_data
+from ..core.rounding import first_largest, sum_rounding
+from ..core.scores import check_learner
 from okbook.ensembles.bagging import (
     bootstrap_sample,
     fit_hypothesis,
@@ -48,10 +43,9 @@ from okbook.ensembles.weak_learners import (
     best_stump,
     sort_stump_examples,
 )
-from ..trees import DTYPES
+from ..trees.columns import DTYPES
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #a8f9517e
-@validate_arrays(answers="n; as it is", codes="n; integers")
 def agreement(answers: Array, codes: Array, n_classes: int = 2) -> Array:
     r"""How far a hypothesis agrees with the labels.
 
@@ -79,7 +73,7 @@ def agreement(answers: Array, codes: Array, n_classes: int = 2) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import agreement
+    >>> from okbook.ensembles.adaboost import agreement
     >>> agreement(np.array([0, 1, 2]), np.array([0, 1, 0]), n_classes=3).tolist()
     [1.0, 1.0, -0.5]
     """
@@ -98,7 +92,6 @@ def _sum_in_order(terms):
     return total
 
 
-@validate_arrays(_finite=False, weight="n", agreement="n")
 def boost_step(weight: ArrayLike, agreement: ArrayLike, n_classes: int = 2) -> Bunch:
     r"""One round of AdaBoost, once the hypothesis is there.
 
@@ -133,7 +126,7 @@ def boost_step(weight: ArrayLike, agreement: ArrayLike, n_classes: int = 2) -> B
 
     Examples
     --------
-    >>> from okbook.ensembles import boost_step
+    >>> from okbook.ensembles.adaboost import boost_step
     >>> step = boost_step([0.25, 0.25, 0.25, 0.25], [1, 1, 1, -1])
     >>> step.weight.round(3).tolist()
     [0.167, 0.167, 0.167, 0.5]
@@ -206,7 +199,7 @@ class _Stumps(NamedTuple):
         return cls(hypotheses, *map(np.array, (feature, threshold, answer)))
 
     def votes(self, X, weight, n_classes):
-        "The weighted vote, as :func:`staged_votes` adds it up."
+        "The weighted vote, as ``staged_votes`` adds it up."
         if n_classes > 2:
             ballots = self.answer[..., None] == np.arange(n_classes)
         else:
@@ -249,7 +242,6 @@ def _resampled_round(learner, X, inputs, codes, n_classes, form, weight, rng):
     return h, _answers(h, X, form)
 
 # %% ../../nbs/05_ensembles_1_adaboost.ipynb #f26c9665
-@validate_arrays(_finite=False, weights="q")
 def staged_votes(
     answers: Iterable[Array], weights: Iterable[float], n_classes: int = 2
 ) -> Iterator[Any]:
@@ -278,7 +270,7 @@ def staged_votes(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import staged_votes
+    >>> from okbook.ensembles.adaboost import staged_votes
     >>> [f.tolist() for f in staged_votes(np.array([[1, 0], [0, 0]]), [2.0, 0.5])]
     [[2.0, -2.0], [1.5, -2.5]]
     """
@@ -312,7 +304,6 @@ def staged_votes(
         yield total
 
 
-@validate_arrays(decision="q or q c")
 def vote_probabilities(decision: Array) -> Array:
     r"""Probabilities of the classes, if a weighted vote is half of their log odds.
 
@@ -335,7 +326,7 @@ def vote_probabilities(decision: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import vote_probabilities
+    >>> from okbook.ensembles.adaboost import vote_probabilities
     >>> vote_probabilities(np.array([0.0, 1.0])).round(3).tolist()
     [[0.5, 0.5], [0.119, 0.881]]
     """
@@ -400,7 +391,7 @@ class AdaBoost(ClassifierMixin, BaseEstimator):
     The vote is :math:`H(x) = \operatorname{sign} \sum_t \alpha_t h_t(x)`, eq-ada-vote,
     and round by round it makes :math:`\sum_i w_i \exp(-y_i \sum_t \alpha_t h_t(x_i)) =
     \prod_t Z_t` smaller, a bound on the training error: eq-ada-bound. A round is
-    :func:`boost_step`. With more than two classes it is SAMME, whose alphas have an
+    ``boost_step``. With more than two classes it is SAMME, whose alphas have an
     additional :math:`\frac12 \log(K - 1)`, zero for two classes: eq-ada-samme. A
     hypothesis that makes no error has an infinite weight. It decides alone, and
     boosting stops; so that sums stay finite, its weight is one more than all those

@@ -26,12 +26,8 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from .._types import Array, ArrayLike, Seed
-from okbook.core import (
-    check_array,
-    check_learner,
-    validate_arrays,
-    validate_data,
-)
+from ..core.checks import check_array, validate_data
+from ..core.scores import check_learner
 from okbook.ensembles.tree import (
     MAX_SEED,
     RandomizedTreeClassifier,
@@ -40,13 +36,12 @@ from okbook.ensembles.tree import (
     predict_tree,
     sort_features,
 )
-from ..trees import DTYPES
+from ..trees.columns import DTYPES
 
 if TYPE_CHECKING:  # for signatures
     from okbook.ensembles.tree import SortedFeatures
 
 # %% ../../nbs/05_ensembles.ipynb #24ce111f
-@validate_arrays(hypotheses="t q; integers", weights="t")
 def vote_shares(
     hypotheses: ArrayLike, n_classes: int, weights: ArrayLike | None = None
 ) -> Array:
@@ -73,7 +68,9 @@ def vote_shares(
     [[0.75, 0.25, 0.0], [0.0, 0.75, 0.25]]
     """
     check_scalar(n_classes, "n_classes", Integral, min_val=1)
-    said = np.asarray(hypotheses)
+    said = check_array(hypotheses, dtype=None, input_name="hypotheses")
+    if said.dtype.kind not in "iu":
+        raise ValueError(f"hypotheses must hold integers: got {said.dtype}.")
     if said.min() < 0 or said.max() >= n_classes:
         raise ValueError(
             f"hypotheses must hold codes of {n_classes} classes: got {said.min()} to "
@@ -94,7 +91,6 @@ def vote_shares(
     {"definition": [StrOptions({"breiman", "kohavi-wolpert"})]},
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(answers="s q; integers", proba="q c")
 def bias_variance(
     answers: ArrayLike,
     proba: ArrayLike,
@@ -140,7 +136,14 @@ def bias_variance(
     >>> found.bias.round(3).tolist(), found.variance.round(3).tolist()
     ([0.0, 0.667], [0.333, 0.0])
     """
+    answers = check_array(answers, dtype=None, input_name="answers")
+    proba = check_array(proba, input_name="proba")
     n_classes = proba.shape[1]
+    if answers.dtype.kind not in "iu" or answers.shape[1] != len(proba):
+        raise ValueError(
+            f"answers must be integers of shape (n_samples, {len(proba)}): got "
+            f"{answers.dtype} of shape {answers.shape}."
+        )
     if answers.min() < 0 or answers.max() >= n_classes:
         raise ValueError(
             f"answers must be codes of {n_classes} classes: got {answers.min()} to "
@@ -178,7 +181,6 @@ _SIZE = [
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(p="n")
 def bootstrap_sample(
     n: int,
     n_samples: int | float | None = None,
@@ -210,10 +212,11 @@ def bootstrap_sample(
 
     Examples
     --------
-    >>> from okbook.ensembles import bootstrap_sample
+    >>> from okbook.ensembles.bagging import bootstrap_sample
     >>> bootstrap_sample(5, random_state=0)
     array([4, 0, 3, 3, 3])
     """
+    p = None if p is None else np.asarray(p, dtype=float)
     if p is not None and len(p) != n:
         raise ValueError(f"p must hold {n} probabilities: got {len(p)}.")
     if p is not None and not ((p >= 0).all() and abs(p.sum() - 1) <= 1.4e-8):
@@ -253,7 +256,6 @@ class Bootstrap:
     See Also
     --------
     Bagging : One hypothesis for each sample, and their vote.
-    bootstrap_sample : One sample.
 
     Notes
     -----
@@ -265,7 +267,7 @@ class Bootstrap:
 
     Examples
     --------
-    >>> from okbook.ensembles import Bootstrap
+    >>> from okbook.ensembles.bagging import Bootstrap
     >>> drawn, left = next(Bootstrap(random_state=0).split([10, 20, 30, 40, 50]))
     >>> drawn, left
     (array([4, 0, 3, 3, 3]), array([1, 2]))
@@ -354,12 +356,13 @@ def prepare_inputs(estimator: BaseEstimator, X: Array) -> "SortedFeatures | Arra
     Returns
     -------
     SortedFeatures or ndarray
-        For :func:`fit_hypothesis`.
+        For ``fit_hypothesis``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import RandomizedTreeClassifier, prepare_inputs
+    >>> from okbook.ensembles import RandomizedTreeClassifier
+    >>> from okbook.ensembles.bagging import prepare_inputs
     >>> type(prepare_inputs(RandomizedTreeClassifier(), np.zeros((2, 1)))).__name__
     'SortedFeatures'
     """
@@ -369,7 +372,6 @@ def prepare_inputs(estimator: BaseEstimator, X: Array) -> "SortedFeatures | Arra
     return sort_features(X)
 
 
-@validate_arrays(codes="n; integers")
 def fit_hypothesis(
     estimator: BaseEstimator,
     inputs: "SortedFeatures | Array",
@@ -386,7 +388,7 @@ def fit_hypothesis(
     estimator : classifier
         The learner; it is copied.
     inputs : SortedFeatures or ndarray of shape (n, p)
-        The inputs of all examples, from :func:`prepare_inputs`.
+        The inputs of all examples, from ``prepare_inputs``.
     codes : ndarray of shape (n,)
         Their classes, as numbers from 0.
     n_classes : int
@@ -407,7 +409,7 @@ def fit_hypothesis(
     --------
     >>> import numpy as np
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from okbook.ensembles import fit_hypothesis
+    >>> from okbook.ensembles.bagging import fit_hypothesis
     >>> X, codes, rows = np.array([[0.0], [1.0]]), np.array([0, 1]), np.array([1, 0, 1])
     >>> nearest = KNeighborsClassifier(1)
     >>> fit_hypothesis(nearest, X, codes, 2, None, rows, 0).predict(X)
@@ -429,7 +431,7 @@ def predict_codes(hypothesis: BaseEstimator, X: Array) -> Array:
     Parameters
     ----------
     hypothesis : classifier
-        From :func:`fit_hypothesis`.
+        From ``fit_hypothesis``.
     X : ndarray of shape (q, p)
         Queries.
 
@@ -440,7 +442,8 @@ def predict_codes(hypothesis: BaseEstimator, X: Array) -> Array:
 
     Examples
     --------
-    >>> from okbook.ensembles import DecisionStump, predict_codes
+    >>> from okbook.ensembles import DecisionStump
+    >>> from okbook.ensembles.bagging import predict_codes
     >>> predict_codes(DecisionStump().fit([[0.0], [1.0]], [0, 1]), [[0.2], [0.8]])
     array([0, 1])
     """
@@ -449,7 +452,6 @@ def predict_codes(hypothesis: BaseEstimator, X: Array) -> Array:
     return np.asarray(hypothesis.predict(X), dtype=np.int64)
 
 # %% ../../nbs/05_ensembles.ipynb #9e404d0c
-@validate_arrays(_finite=False, X="n p; missing")
 def out_of_bag_shares(
     hypotheses: Iterable[BaseEstimator],
     X: Array,
@@ -461,7 +463,7 @@ def out_of_bag_shares(
     Parameters
     ----------
     hypotheses : iterable of classifiers
-        From :func:`fit_hypothesis`.
+        From ``fit_hypothesis``.
     X : ndarray of shape (n, p)
         The training inputs.
     sample_weights : iterable of ndarrays of shape (n,)
@@ -483,7 +485,8 @@ def out_of_bag_shares(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import DecisionStump, out_of_bag_shares
+    >>> from okbook.ensembles import DecisionStump
+    >>> from okbook.ensembles.bagging import out_of_bag_shares
     >>> X, weights = np.array([[0.0], [1.0]]), [np.array([2.0, 0.0]), np.ones(2)]
     >>> stump = DecisionStump().fit(X, [0, 1])
     >>> out_of_bag_shares([stump, stump], X, weights, 2).tolist()
@@ -552,10 +555,6 @@ class Bagging(ClassifierMixin, BaseEstimator):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if ``X`` has them.
-
-    See Also
-    --------
-    Bootstrap : How the examples are drawn.
 
     Notes
     -----

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._types import Array, ArrayLike
-from ..core import sum_rounding, validate_arrays
+from ..core.checks import check_square
+from ..core.rounding import sum_rounding
 from .margins import _check_hypotheses
 
 # %% ../../nbs/05_ensembles_4_diversity.ipynb #7c0bce21
-@validate_arrays(hypotheses="t n; labels", y="n; labels")
 def kappa_error(hypotheses: ArrayLike, y: ArrayLike) -> Bunch:
     r"""Agreement and mean error of every pair of hypotheses: the points of a
     kappa-error diagram.
@@ -73,7 +73,6 @@ def kappa_error(hypotheses: ArrayLike, y: ArrayLike) -> Bunch:
     )
 
 # %% ../../nbs/05_ensembles_4_diversity.ipynb #80e2d79b
-@validate_arrays(hypotheses="t n; labels", y="n; labels")
 def vote_moments(hypotheses: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     r"""Edges of voters, and mean products of the answers of each two of them.
 
@@ -123,7 +122,7 @@ def vote_moments(hypotheses: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 
 def _voter_weights(edges, weights):
     "Weights of voters, with sum one."
-    weights = np.ones(len(edges)) if weights is None else weights
+    weights = np.ones(len(edges)) if weights is None else np.asarray(weights, float)
     if not ((weights >= 0).all() and weights.sum() > 0):
         raise ValueError(
             f"weights must not be negative, and one must be positive: got {weights}."
@@ -131,7 +130,6 @@ def _voter_weights(edges, weights):
     return weights / weights.sum()
 
 
-@validate_arrays(edges="t", products="t t", weights="t")
 def vote_alignment(
     edges: ArrayLike, products: ArrayLike, weights: ArrayLike | None = None
 ) -> float:
@@ -175,11 +173,11 @@ def vote_alignment(
     0.3536
     """
     weights = _voter_weights(edges, weights)
+    products = check_square(products, "products")
     norm = np.sqrt(weights @ np.square(products) @ weights)
-    return float(weights @ np.square(edges) / norm)
+    return float(weights @ np.square(np.asarray(edges, float)) / norm)
 
 
-@validate_arrays(edges="t", products="t t", weights="t")
 def c_bound(
     edges: ArrayLike, products: ArrayLike, weights: ArrayLike | None = None
 ) -> float:
@@ -220,6 +218,7 @@ def c_bound(
     0.5
     """
     weights = _voter_weights(edges, weights)
+    products = check_square(products, "products")
     mean, square = weights @ edges, weights @ products @ weights
     # where the votes cancel, what is left of the square is rounding
     size = weights @ np.abs(products) @ weights

@@ -20,19 +20,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed
-from ..core import sum_rounding, validate_arrays
-from okbook.trees import (
+from ..core.rounding import sum_rounding
+from ..trees import Tree, prune_tree
+from ..trees.lookup import LeafMixin
+from okbook.trees.tree import (
     TREE_CONSTRAINTS,
     FactorOutputs,
     GramOutputs,
-    LeafMixin,
-    Tree,
     check_queries,
     feature_shares,
     growth_rules,
     impurity_decreases,
     prepare_growth,
-    prune_tree,
     tree_leaves,
 )
 
@@ -72,7 +71,6 @@ def _subtract_gram(G, means, columns, products, leaf, rate):
             row[j] -= rate * mean[j] + across[leaf[j]]
 
 # %% ../../nbs/05_ensembles_5_kernel_boosting.ipynb #b17b1121
-@validate_arrays(leaf="n; integers", share="n")
 def shrink_residuals(
     outputs: FactorOutputs | GramOutputs,
     leaf: Array,

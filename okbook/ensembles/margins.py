@@ -15,13 +15,15 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike
-from ..core import check_labels, validate_arrays
+from ..core.checks import check_array
+from ..core.predictor import check_labels
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #afec00d4
 def _check_hypotheses(hypotheses, y):
     """Votes as an array (T, n) and labels (n,), as class codes; reals in [-1, 1] and
     signs if the votes are floats."""
-    H, y = np.asarray(hypotheses), np.asarray(y)
+    H = check_array(hypotheses, dtype=None, input_name="hypotheses")
+    y = check_array(y, dtype=None, ensure_2d=False, input_name="y")
     if H.ndim != 2 or y.ndim != 1 or H.shape[1] != len(y) or H.size == 0:
         raise ValueError(
             f"hypotheses must be of shape (T, n), y of shape (n,): got {H.shape} "
@@ -54,7 +56,6 @@ def _leads(H, y, n_classes):
         yield right - (H == (y + shift) % max(n_classes, 2))
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #3e5e31cd
-@validate_arrays(hypotheses="t n; labels", y="n; labels", weights="t")
 def vote_margins(
     hypotheses: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None
 ) -> Array:
@@ -154,7 +155,6 @@ def margins(ensemble: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Array:
     {"theta": ["array-like", Interval(Real, None, None, closed="neither")]},
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(weights="t", normalizers="t", theta="any; number")
 def boosting_margin_bound(
     weights: ArrayLike, normalizers: ArrayLike, theta: float | ArrayLike = 0.0
 ) -> float | Array:
@@ -201,7 +201,6 @@ def boosting_margin_bound(
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(theta="any; number")
 def margin_bound(
     theta: float | ArrayLike, n_examples: int, n_hypotheses: float, delta: float = 0.05
 ) -> float | Array:
@@ -263,7 +262,6 @@ def margin_bound(
     return (drawn + np.sqrt(capacity / (2 * n_examples))).min(axis=-1)
 
 # %% ../../nbs/05_ensembles_3_margins.ipynb #94a35924
-@validate_arrays(hypotheses="t n; labels", y="n; labels")
 def max_margin_weights(hypotheses: ArrayLike, y: ArrayLike) -> Bunch:
     r"""Weights of a vote that make its smallest margin as large as possible, by linear
     programming.

@@ -28,18 +28,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._types import Array, ArrayLike, Seed
-from ..core import first_largest, sum_rounding, validate_arrays, validate_data
-from okbook.trees import (
-    DTYPES,
-    find_leaves,
-    resolve_max_features,
-    resolve_min_samples,
-)
+from ..core.checks import validate_data
+from ..core.rounding import first_largest, sum_rounding
+from ..trees.columns import DTYPES
+from ..trees.tree import find_leaves, resolve_max_features, resolve_min_samples
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #3f134388
 class SortedFeatures(NamedTuple):
     """The columns of a table, sorted once for all the trees that grow on them;
-    :func:`sort_features` makes it.
+    ``sort_features`` makes it.
 
     Parameters
     ----------
@@ -62,7 +59,6 @@ class SortedFeatures(NamedTuple):
     offsets: np.ndarray
 
 
-@validate_arrays(False, X="n p; missing")
 def sort_features(X: Array) -> SortedFeatures:
     """Sort the columns of a table, and rank their distinct values.
 
@@ -79,7 +75,7 @@ def sort_features(X: Array) -> SortedFeatures:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import sort_features
+    >>> from okbook.ensembles.tree import sort_features
     >>> sort_features(np.array([[0.5], [0.1], [0.5]])).ranks.tolist()
     [[1, 0, 1]]
     """
@@ -766,7 +762,7 @@ def pessimistic_errors(n: float, errors: float, confidence: float = 0.25) -> flo
 
     Examples
     --------
-    >>> from okbook.ensembles import pessimistic_errors
+    >>> from okbook.ensembles.tree import pessimistic_errors
     >>> round(pessimistic_errors(6, 0), 3), round(pessimistic_errors(6, 1), 3)
     (1.238, 1.304)
     """
@@ -824,7 +820,6 @@ def _prune(right, feature, threshold, value, missing_left, confidence, scale):
     return _cut_subtrees(right, feature, threshold, value, missing_left, size)
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #0c18bc69
-@validate_arrays(X="q p; missing")
 def predict_tree(tree: ClassificationTree, X: Array) -> Array:
     """Class codes by the leaves of a tree.
 
@@ -844,7 +839,8 @@ def predict_tree(tree: ClassificationTree, X: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import RandomizedTreeClassifier, predict_tree
+    >>> from okbook.ensembles import RandomizedTreeClassifier
+    >>> from okbook.ensembles.tree import predict_tree
     >>> X = np.array([[0.0], [1.0]])
     >>> predict_tree(RandomizedTreeClassifier().fit(X, ["a", "b"]).tree_, X)
     array([0, 1])
@@ -898,7 +894,8 @@ def check_examples(
 
     Examples
     --------
-    >>> from okbook.ensembles import DecisionStump, check_examples
+    >>> from okbook.ensembles import DecisionStump
+    >>> from okbook.ensembles.tree import check_examples
     >>> check_examples(DecisionStump(), [[0], [1]], ["a", "b"])[2]
     array([1., 1.])
     """
@@ -910,7 +907,6 @@ def check_examples(
     return X, y, weight  # type: ignore[return-value]
 
 
-@validate_arrays(y="n; labels")
 def encode_classes(estimator: BaseEstimator, y: Array) -> tuple[Array, Array]:
     """The classes and their codes.
 
@@ -936,7 +932,8 @@ def encode_classes(estimator: BaseEstimator, y: Array) -> tuple[Array, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import DecisionStump, encode_classes
+    >>> from okbook.ensembles import DecisionStump
+    >>> from okbook.ensembles.tree import encode_classes
     >>> encode_classes(DecisionStump(), np.array(["b", "a", "b"]))[1]
     array([1, 0, 1])
     """
@@ -1112,7 +1109,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         features : SortedFeatures
-            The inputs, by :func:`sort_features`.
+            The inputs, by ``sort_features``.
         codes : ndarray of shape (n,)
             Classes, as numbers from 0.
         n_classes : int

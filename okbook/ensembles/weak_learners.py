@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike
-from ..core import first_largest, sum_rounding, validate_arrays, validate_data
+from ..core.checks import validate_data
+from ..core.rounding import first_largest, sum_rounding
 from okbook.ensembles.tree import (
     check_examples,
     encode_classes,
@@ -25,7 +26,7 @@ from okbook.ensembles.tree import (
     sort_features,
     split_threshold,
 )
-from ..trees import DTYPES
+from ..trees.columns import DTYPES
 
 # %% ../../nbs/05_ensembles_2_weak_learners.ipynb #0b87277d
 @jit
@@ -123,7 +124,7 @@ def _best_cut_multiclass(
 # %% ../../nbs/05_ensembles_2_weak_learners.ipynb #bfb3dabd
 class StumpExamples(NamedTuple):
     """Training examples, sorted and grouped once for all stumps that are grown on them;
-    :func:`sort_stump_examples` makes it.
+    ``sort_stump_examples`` makes it.
 
     Parameters
     ----------
@@ -149,7 +150,6 @@ class StumpExamples(NamedTuple):
     offsets: np.ndarray
 
 
-@validate_arrays(X="n p", codes="n; integers")
 def sort_stump_examples(X: Array, codes: Array, n_classes: int) -> StumpExamples:
     """Sort the examples by each feature, and group those that no useful test separates.
 
@@ -165,12 +165,12 @@ def sort_stump_examples(X: Array, codes: Array, n_classes: int) -> StumpExamples
     Returns
     -------
     StumpExamples
-        For :func:`best_stump`.
+        For ``best_stump``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import sort_stump_examples
+    >>> from okbook.ensembles.weak_learners import sort_stump_examples
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 0, 1])
     >>> sort_stump_examples(X, codes, 2).ends.tolist()
     [2, 3]
@@ -254,7 +254,6 @@ class Stump(NamedTuple):
     leaf: np.ndarray
 
 
-@validate_arrays(_finite=False, sample_weight="n")
 def best_stump(
     examples: StumpExamples,
     sample_weight: Array,
@@ -265,7 +264,7 @@ def best_stump(
     Parameters
     ----------
     examples : StumpExamples
-        The training examples, by :func:`sort_stump_examples`.
+        The training examples, by ``sort_stump_examples``.
     sample_weight : ndarray of shape (n,)
         Their weights; they add up to one.
     criterion : {"gini", "error"}, default="gini"
@@ -285,7 +284,7 @@ def best_stump(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.ensembles import best_stump, sort_stump_examples
+    >>> from okbook.ensembles.weak_learners import best_stump, sort_stump_examples
     >>> X, codes = np.array([[0.0], [1.0], [2.0]]), np.array([0, 0, 1])
     >>> best_stump(sort_stump_examples(X, codes, 2), np.full(3, 1 / 3)).threshold
     1.5

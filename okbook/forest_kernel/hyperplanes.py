@@ -39,17 +39,10 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse
-from okbook.core import (
-    check_array,
-    check_class_weight,
-    check_grid,
-    check_labels,
-    check_learner,
-    first_largest,
-    sum_rounding,
-    validate_arrays,
-    validate_data,
-)
+from ..core.checks import check_array, check_class_weight, validate_data
+from ..core.predictor import check_labels
+from ..core.rounding import first_largest, sum_rounding
+from ..core.scores import check_grid, check_learner
 from okbook.forest_kernel.kernel import (
     ForestKernel,
     check_rows,
@@ -59,7 +52,6 @@ from okbook.forest_kernel.kernel import (
 )
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #87d0dd45
-@validate_arrays(Phi="n d; sparse", y="n; labels")
 def separating_hyperplane(Phi: Inputs, y: ArrayLike) -> tuple[Array, float] | None:
     r"""A hyperplane that separates two classes, found by linear programming, or None if
     there is none.
@@ -99,7 +91,11 @@ def separating_hyperplane(Phi: Inputs, y: ArrayLike) -> tuple[Array, float] | No
     >>> bool(b <= -1 and 3 * w[0] + b >= 1)
     True
     """
+    Phi = check_array(
+        Phi, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="Phi"
+    )
     signs = class_signs(y)
+    check_consistent_length(Phi, signs)
     Phi = sp.hstack([sp.csr_array(Phi), np.ones((len(signs), 1))], format="csr")
     constraints = sp.csr_array(sp.diags_array(-signs) @ Phi)
     found = linprog(
@@ -114,7 +110,6 @@ def separating_hyperplane(Phi: Inputs, y: ArrayLike) -> tuple[Array, float] | No
     return (found.x[:-1], float(found.x[-1])) if found.status == 0 else None
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #c0010711
-@validate_arrays(tree_weights="t")
 def vote_hyperplane(
     forest: BaseEstimator, tree_weights: ArrayLike | None = None
 ) -> Array:
@@ -179,7 +174,6 @@ def vote_hyperplane(
     return np.concatenate(alpha)
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #7c19a5a1
-@validate_arrays(_finite=False, y="n; labels")
 def oob_accuracies(forest: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Array:
     """Accuracy of each tree of a forest on the training examples that it has not seen,
     for a weighted vote.
@@ -310,7 +304,6 @@ def _ascend(indptr, indices, data, signs, squares, order, C, rho, alpha, w, mult
     multiplier[1] = total
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #d7fdcb1d
-@validate_arrays(scores="n", signs="n")
 def best_intercept(scores: Array, signs: Array) -> float:
     r"""The intercept of least hinge loss, for given scores: an order statistic.
 
@@ -334,7 +327,7 @@ def best_intercept(scores: Array, signs: Array) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.forest_kernel import best_intercept
+    >>> from okbook.forest_kernel.hyperplanes import best_intercept
     >>> best_intercept(np.array([2.0, 5.0]), np.array([-1.0, 1.0]))
     -3.5
     """
@@ -538,7 +531,6 @@ def _proximal_point(Phi, squares, signs, C, start, tol, max_steps):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Phi="n d; sparse", y="n; labels")
 def linear_svm(
     Phi: Sparse,
     y: ArrayLike,
@@ -664,7 +656,6 @@ _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge or tol
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Phi="n d; sparse", codes="n; integers", K="n n", slack_weight="n")
 def leaf_machines(
     Phi: Sparse,
     codes: Array,
@@ -721,7 +712,7 @@ def leaf_machines(
     --------
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> from okbook.forest_kernel import leaf_machines
+    >>> from okbook.forest_kernel.hyperplanes import leaf_machines
     >>> Phi, codes = sp.csr_array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
     >>> coef, intercept, _ = leaf_machines(Phi, codes, 2, C=10.0, tol=1e-6)
     >>> coef.round(3), intercept.round(3)

@@ -30,16 +30,11 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse
-from okbook.core import (
-    Kernel,
-    check_array,
-    check_learner,
-    validate_arrays,
-    validate_data,
-)
+from ..core import Kernel
+from ..core.checks import check_array, check_square, validate_data
+from ..core.scores import check_learner
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
-@validate_arrays(y="n; labels")
 def class_signs(y: ArrayLike) -> Array:
     """Two classes as -1 and +1.
 
@@ -60,11 +55,12 @@ def class_signs(y: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> from okbook.forest_kernel import class_signs
+    >>> from okbook.forest_kernel.kernel import class_signs
     >>> class_signs(["no", "yes", "no"])
     array([-1.,  1., -1.])
     """
-    classes, codes = np.unique(column_or_1d(np.asarray(y)), return_inverse=True)
+    y = check_array(y, dtype=None, ensure_2d=False, input_name="y")
+    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
     if len(classes) != 2:
         raise ValueError(
             f"Two classes are needed: y has {len(classes)}, {classes[:5].tolist()}."
@@ -72,7 +68,6 @@ def class_signs(y: ArrayLike) -> Array:
     return 2.0 * codes - 1.0
 
 # %% ../../nbs/03_forest_kernel.ipynb #c9bf3f07
-@validate_arrays(K="n n", y="n; labels")
 def target_alignment(K: ArrayLike, y: ArrayLike) -> float:
     r"""Kernel-target alignment, :math:`y^\top K y / (n \|K\|_F)`, of a Gram matrix with
     two classes.
@@ -105,7 +100,7 @@ def target_alignment(K: ArrayLike, y: ArrayLike) -> float:
     >>> target_alignment([[1.0, 0.0], [0.0, 1.0]], ["a", "b"]).round(3)
     np.float64(0.707)
     """
-    K, signs = np.asarray(K), class_signs(y)
+    K, signs = check_square(K), class_signs(y)
     if K.shape != (len(signs), len(signs)):
         raise ValueError(
             f"K must have a row and a column for each of the {len(signs)} labels: "
@@ -144,7 +139,7 @@ def forest_trees(
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from okbook.forest_kernel import forest_trees
+    >>> from okbook.forest_kernel.kernel import forest_trees
     >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     >>> members, columns = forest_trees(tree)
     >>> members[0] is tree, columns
@@ -193,7 +188,7 @@ def check_rows(X: Inputs) -> Array | Any | Sparse:
 
     Examples
     --------
-    >>> from okbook.forest_kernel import check_rows
+    >>> from okbook.forest_kernel.kernel import check_rows
     >>> check_rows([[1.0, 2.0]]).shape
     (1, 2)
     """
@@ -262,14 +257,10 @@ class TreeShape(NamedTuple):
     leaf : ndarray of shape (n_leaves,)
         The node that each leaf is.
 
-    See Also
-    --------
-    tree_shape : Computes it.
-
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from okbook.forest_kernel import tree_shape
+    >>> from okbook.forest_kernel.kernel import tree_shape
     >>> tree_shape(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])).leaf
     array([1, 2])
     """
@@ -301,7 +292,7 @@ def tree_shape(
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from okbook.forest_kernel import tree_shape
+    >>> from okbook.forest_kernel.kernel import tree_shape
     >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     >>> shape = tree_shape(tree, "size")
     >>> shape.first, shape.last
@@ -583,7 +574,7 @@ def leaf_numbers(
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from okbook.forest_kernel import leaf_numbers
+    >>> from okbook.forest_kernel.kernel import leaf_numbers
     >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     >>> leaf_numbers(tree, [[0.2], [0.8], [0.9]])
     array([[0, 1, 1]], dtype=uint16)
@@ -738,7 +729,6 @@ def _single_weights(tree_weights, n_trees):
     return weights.astype(np.float32)
 
 
-@validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
 def shared_leaf_gram(
     A: Array,
     B: Array | None = None,
@@ -751,7 +741,7 @@ def shared_leaf_gram(
     Parameters
     ----------
     A : ndarray of shape (n_trees, n1)
-        Leaf numbers of inputs, as :func:`leaf_numbers` gives them.
+        Leaf numbers of inputs, as ``leaf_numbers`` gives them.
     B : ndarray of shape (n_trees, n2), optional
         Those of other inputs; by default the same.
     tree_weights : array-like of shape (n_trees,), optional
@@ -838,7 +828,6 @@ def _fill_map(leaves, blank, offsets, roots, norms, indptr, indices, data):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(leaves="t n; integers", n_leaves="t; integers", tree_weights="t")
 def leaf_map(
     leaves: Array,
     n_leaves: ArrayLike,
@@ -851,7 +840,7 @@ def leaf_map(
     Parameters
     ----------
     leaves : ndarray of shape (n_trees, n)
-        Leaf numbers of inputs, as :func:`leaf_numbers` gives them.
+        Leaf numbers of inputs, as ``leaf_numbers`` gives them.
     n_leaves : array-like of shape (n_trees,)
         Number of leaves of each tree.
     tree_weights : array-like of shape (n_trees,), optional
@@ -936,7 +925,6 @@ def _ancestor_rows(
                     K[i, j] += row[B[t, j]]
 
 # %% ../../nbs/03_forest_kernel.ipynb #77b6571e
-@validate_arrays(A="t q1; integers", B="t q2; integers", tree_weights="t")
 def nearest_ancestor_gram(
     shapes: list[TreeShape],
     A: Array,
@@ -952,7 +940,7 @@ def nearest_ancestor_gram(
     shapes : list of TreeShape
         The shapes of the trees, with the values of their nodes.
     A : ndarray of shape (n_trees, n1)
-        Leaf numbers of inputs, as :func:`leaf_numbers` gives them.
+        Leaf numbers of inputs, as ``leaf_numbers`` gives them.
     B : ndarray of shape (n_trees, n2), optional
         Those of other inputs; by default the same.
     tree_weights : array-like of shape (n_trees,), optional
@@ -977,7 +965,8 @@ def nearest_ancestor_gram(
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from okbook.forest_kernel import leaf_numbers, nearest_ancestor_gram, tree_shape
+    >>> from okbook.forest_kernel import nearest_ancestor_gram
+    >>> from okbook.forest_kernel.kernel import leaf_numbers, tree_shape
     >>> X = [[0.0], [1.0], [2.0]]
     >>> tree = DecisionTreeClassifier().fit(X, [0, 1, 2])
     >>> nearest_ancestor_gram([tree_shape(tree, "depth")], leaf_numbers(tree, X))
@@ -1021,7 +1010,7 @@ def ancestor_map(shapes: list[TreeShape]) -> Sparse:
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from okbook.forest_kernel import ancestor_map, tree_shape
+    >>> from okbook.forest_kernel.kernel import ancestor_map, tree_shape
     >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     >>> ancestor_map([tree_shape(tree, "depth")]).toarray()  # a root, and two leaves
     array([[0., 1., 0.],

@@ -7,13 +7,13 @@ __all__ = ['kernel_polarization', 'mean_direction', 'feature_space_measure']
 
 # %% ../../nbs/03_forest_kernel_2_quality.ipynb #c2a10004
 import numpy as np
+from sklearn.utils import check_consistent_length
 
 from .._types import Array, ArrayLike
-from ..core import validate_arrays
+from ..core.checks import check_square
 from .kernel import class_signs
 
 # %% ../../nbs/03_forest_kernel_2_quality.ipynb #c2a10007
-@validate_arrays(K="n n", y="n; labels")
 def kernel_polarization(K: ArrayLike, y: ArrayLike) -> float:
     r"""Polarisation, :math:`y^\top K y`, of a Gram matrix with two classes.
 
@@ -49,11 +49,11 @@ def kernel_polarization(K: ArrayLike, y: ArrayLike) -> float:
     >>> kernel_polarization([[2.0, 1.0], [1.0, 2.0]], ["a", "b"])
     2.0
     """
-    signs = class_signs(y)
-    return float(signs @ (np.asarray(K) @ signs))
+    K, signs = check_square(K), class_signs(y)
+    check_consistent_length(K, signs)
+    return float(signs @ (K @ signs))
 
 # %% ../../nbs/03_forest_kernel_2_quality.ipynb #c2a1000a
-@validate_arrays(K="n n", y="n; labels")
 def mean_direction(K: ArrayLike, y: ArrayLike) -> Array:
     r"""Projections on the line through the means of two classes, times the distance of
     the means.
@@ -85,11 +85,11 @@ def mean_direction(K: ArrayLike, y: ArrayLike) -> Array:
     >>> mean_direction([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     array([-1.,  1.])
     """
-    K, plus = np.asarray(K, dtype=float), class_signs(y) > 0
+    K, plus = check_square(K), class_signs(y) > 0
+    check_consistent_length(K, plus)
     return K[:, plus].mean(axis=1) - K[:, ~plus].mean(axis=1)
 
 
-@validate_arrays(_finite=False, K="n n", y="n; labels")
 def feature_space_measure(K: ArrayLike, y: ArrayLike) -> float:
     r"""Feature space measure (FSM) of a Gram matrix with two classes: the spread of the
     classes along the line through their means, in units of the distance of the means.
@@ -130,7 +130,7 @@ def feature_space_measure(K: ArrayLike, y: ArrayLike) -> float:
     >>> feature_space_measure([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     0.0
     """
-    K = np.asarray(K, dtype=float)
+    K = check_square(K)
     h, plus = mean_direction(K / (np.abs(K).max() or 1.0), y), class_signs(y) > 0
     square = h[plus].mean() - h[~plus].mean()  # of the distance of the means
     if square <= 1e-12:

@@ -20,11 +20,11 @@ from .forest_uci import DATASETS, load_task, parts
 from okbook.mkl import (
     PairProblem,
     check_path,
-    gram_moments,
     make_regularizer,
     mkl_path,
     standardize_gram,
 )
+from ..mkl.pairs import gram_moments
 from ..tables import Table
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #a2b5e04e

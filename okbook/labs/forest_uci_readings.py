@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ..core import first_largest
+from ..core.rounding import first_largest
 from ..datasets import UCI
 from ..forest_kernel import ForestKernel, target_alignment
 from .common import MEAN_TERMS
@@ -46,7 +46,8 @@ from okbook.labs.forest_uci_mkl import (
     one_gaussian,
     standardized,
 )
-from ..mkl import gram_moments, standardize_gram
+from ..mkl import standardize_gram
+from ..mkl.pairs import gram_moments
 from ..tables import Table
 
 # %% ../../nbs/31_uci_2_readings.ipynb #31c20007

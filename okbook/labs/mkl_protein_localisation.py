@@ -27,13 +27,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
-from okbook.core import (
-    RBFKernel,
-    first_largest,
-    first_smallest,
-    mean_mcc,
-    squared_distances,
-)
+from ..core import RBFKernel, mean_mcc, squared_distances
+from ..core.rounding import first_largest, first_smallest
 from ..datasets import load_proteins
 from .common import MEAN_TERMS
 from okbook.mkl import (
@@ -44,13 +39,13 @@ from okbook.mkl import (
     UniformMKL,
     alignment_weights,
     check_path,
-    gram_moments,
     lam_max,
     make_regularizer,
     mkl_path,
     solve_sgd,
     standardize_gram,
 )
+from ..mkl.pairs import gram_moments
 from ..tables import Table
 
 # %% ../../nbs/41_protein_localisation.ipynb #1058bb03

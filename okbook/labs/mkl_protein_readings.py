@@ -18,7 +18,7 @@ from numba import njit
 from sklearn.metrics import f1_score
 from sklearn.utils import Bunch
 
-from ..core import first_smallest
+from ..core.rounding import first_smallest
 from .common import MEAN_TERMS
 from okbook.labs.mkl_protein_localisation import (
     LAMS,
@@ -33,7 +33,8 @@ from okbook.labs.mkl_protein_localisation import (
     search,
     standardized,
 )
-from ..mkl import PairProblem, gram_moments, make_regularizer
+from ..mkl import PairProblem, make_regularizer
+from ..mkl.pairs import gram_moments
 from ..tables import Table
 
 # %% ../../nbs/41_protein_localisation_1_readings.ipynb #05992cd4

@@ -29,13 +29,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 from sklearn.utils import Bunch, check_random_state
 
-from okbook.core import (
-    diffusion_gram,
-    first_largest,
-    pr_auc,
-    roc_auc,
-    vertical_roc,
-)
+from ..core import diffusion_gram, pr_auc, roc_auc, vertical_roc
+from ..core.rounding import first_largest
 from ..datasets import load_yeast_enzyme, read_part
 from .common import MEAN_TERMS
 from ..rkhs import KernelCCALinks, LinkPredictorCV, MetricLinks, OutputKernelRidge

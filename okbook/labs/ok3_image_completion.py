@@ -19,14 +19,14 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from okbook.core import (
-    KERNEL_TERMS,
     OutputKernelKNN,
     RBFKernel,
     StratifiedOrderFold,
     check_kernel,
     decode_weights,
-    first_smallest,
 )
+from ..core.predictor import KERNEL_TERMS
+from ..core.rounding import first_smallest
 from ..datasets import load_digits_halves, load_usps
 from .common import MEAN_TERMS
 from ..rkhs import KernelDependencyEstimation, ridge_path

@@ -9,14 +9,17 @@ __all__ = ['WIDTHS', 'PENALTIES', 'GAP', 'METHODS', 'TABLE', 'TABLES', 'seam_fea
 # %% ../../nbs/11_image_completion_2_joint.ipynb #6b010004
 import numpy as np
 
-from ..core import KERNEL_TERMS, RBFKernel, first_largest
+from ..core import RBFKernel
+from ..core.predictor import KERNEL_TERMS
+from ..core.rounding import first_largest
 from okbook.labs.ok3_image_completion import (
     completion_error,
     output_options,
     select_by_inner_folds,
     usps_completion,
 )
-from ..rkhs import MaximumMarginRegression, structured_svm
+from ..rkhs import MaximumMarginRegression
+from ..rkhs.joint import structured_svm
 from ..tables import Table
 
 # %% ../../nbs/11_image_completion_2_joint.ipynb #6b010007

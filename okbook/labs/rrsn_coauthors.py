@@ -21,7 +21,8 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 
-from ..core import diffusion_gram, labelled_draws
+from ..core import diffusion_gram
+from ..core.scores import labelled_draws
 from ..datasets import load_nips_coauthors
 from ..drawing import strongest_links
 from okbook.labs.rrsn_networks import (

@@ -21,15 +21,9 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from okbook.core import (
-    RBFKernel,
-    first_largest,
-    graph_laplacian,
-    labelled_draws,
-    normalize_gram,
-    pr_auc,
-    roc_auc,
-)
+from ..core import RBFKernel, graph_laplacian, normalize_gram, pr_auc, roc_auc
+from ..core.rounding import first_largest
+from ..core.scores import labelled_draws
 from .common import MEAN_TERMS
 from ..rkhs import LinkPredictorCV, SemiSupervisedOutputKernelRidge, node_pairs
 from ..tables import Table

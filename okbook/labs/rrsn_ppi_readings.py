@@ -16,7 +16,8 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from ..core import RBFKernel, first_largest
+from ..core import RBFKernel
+from ..core.rounding import first_largest
 from .common import MEAN_TERMS
 from .rrsn_coauthors import draw_labelled
 from .rrsn_networks import AREAS, N_DRAWS, informative_sigma

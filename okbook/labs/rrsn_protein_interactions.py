@@ -25,7 +25,8 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 from sklearn.model_selection import KFold, ParameterGrid
 from sklearn.utils import Bunch
 
-from ..core import RBFKernel, first_largest, pr_auc, roc_auc
+from ..core import RBFKernel, pr_auc, roc_auc
+from ..core.rounding import first_largest
 from ..datasets import load_yeast_ppi, read_part
 from ..drawing import strongest_links
 from .common import MEAN_TERMS

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ..core import first_largest, graph_laplacian, sum_rounding
+from ..core import graph_laplacian
+from ..core.rounding import first_largest, sum_rounding
 from ..datasets import load_nips_coauthors
 from .common import MEAN_TERMS, markdown_table
 from okbook.labs.rrsn_coauthors import (
@@ -27,15 +28,8 @@ from okbook.labs.rrsn_coauthors import (
     draw_labelled,
 )
 from .rrsn_networks import informative_sigma
-from okbook.rkhs import (
-    SemiSupervisedOutputKernelRidge,
-    curve_areas,
-    diffusion_factor,
-    grid_areas,
-    node_folds,
-    node_pairs,
-    round_scores,
-)
+from ..rkhs import SemiSupervisedOutputKernelRidge, node_folds, node_pairs
+from ..rkhs.links import curve_areas, diffusion_factor, grid_areas, round_scores
 from ..tables import Table
 
 # %% ../../nbs/22_coauthors_1_readings.ipynb #6c0e50bb

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..core import first_largest
+from ..core.rounding import first_largest
 from .common import MEAN_TERMS
 from .rrsn_networks import N_DRAWS
 from okbook.labs.rrsn_protein_interactions import (

@@ -27,7 +27,7 @@ from scipy.stats import (
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from ..core import first_largest
+from ..core.rounding import first_largest
 from ..datasets import REGISTRY, UCI, read_part
 from okbook.ensembles import (
     AdaBoost,

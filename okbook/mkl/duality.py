@@ -18,7 +18,6 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array
-from ..core import validate_arrays
 
 if TYPE_CHECKING:  # for signatures
     from okbook.mkl.pairs import PairProblem, Regularizer
@@ -39,7 +38,6 @@ def _checked_vector(values, n, name):
 
 
 @validate_params(_LAM, prefer_skip_nested_validation=True)
-@validate_arrays(a="m")
 def dual_value(
     problem: "PairProblem", regularizer: "Regularizer", lam: float, a: Array
 ) -> float:
@@ -63,10 +61,6 @@ def dual_value(
     float
         The bound.
 
-    See Also
-    --------
-    duality_gap : The distance from it.
-
     Notes
     -----
     :math:`\sum_q a_q - \sup_{\mu \ge 0} (v^\top\mu - \frac\lambda2 R(\mu))` with
@@ -75,7 +69,8 @@ def dual_value(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import PairProblem, dual_value, make_regularizer
+    >>> from okbook.mkl import PairProblem, make_regularizer
+    >>> from okbook.mkl.duality import dual_value
     >>> x = np.array([0.0, 1.0, 3.0, 4.0]) - 2.0
     >>> problem = PairProblem([np.outer(x, x) / 2.5, np.eye(4)], [0, 0, 1, 1])
     >>> float(round(dual_value(problem, make_regularizer("l1", 2), 1.0, problem.w), 3))
@@ -89,7 +84,6 @@ def dual_value(
     return regularizer.dual_value(total, v, float(lam))
 
 # %% ../../nbs/04_mkl_1_duality.ipynb #ad55f245
-@validate_arrays(mu="p")
 def dual_point(problem: "PairProblem", mu: Array) -> Array:
     """Dual variables that weights suggest: minus a subgradient of the weighted hinge
     losses.
@@ -113,7 +107,8 @@ def dual_point(problem: "PairProblem", mu: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import PairProblem, dual_point
+    >>> from okbook.mkl import PairProblem
+    >>> from okbook.mkl.duality import dual_point
     >>> problem = PairProblem([np.eye(4)], [0, 0, 1, 1])
     >>> dual_point(problem, [2.0]).round(1)
     array([0. , 0.1, 0.1, 0.1, 0. , 0.1, 0.1, 0. , 0.1, 0. ], dtype=float32)
@@ -183,7 +178,7 @@ def relative_gap(objective: float, dual: float) -> float:
 
     Examples
     --------
-    >>> from okbook.mkl import relative_gap
+    >>> from okbook.mkl.duality import relative_gap
     >>> relative_gap(2.0, 1.5)
     0.25
     """
@@ -205,7 +200,6 @@ def relative_gap(objective: float, dual: float) -> float:
     return float(gap)
 
 
-@validate_arrays(mu="p", a="m")
 def certificate(
     problem: "PairProblem", regularizer: "Regularizer", lam: float, mu: Array, a: Array
 ) -> Bunch:
@@ -265,7 +259,6 @@ def certificate(
     return Bunch(mu=mu, a=a, objective=objective, dual=dual, gap=gap)
 
 
-@validate_arrays(mu="p", a="m")
 def duality_gap(
     problem: "PairProblem",
     regularizer: "Regularizer",
@@ -287,7 +280,7 @@ def duality_gap(
     mu : ndarray of shape (p,)
         Weights of the kernels, not negative.
     a : ndarray of shape (n_pairs,), optional
-        Dual variables; by default those of :func:`dual_point`.
+        Dual variables; by default those of ``dual_point``.
 
     Returns
     -------
@@ -414,7 +407,6 @@ def lam_max(problem: "PairProblem", regularizer: "Regularizer") -> float:
 
 # %% ../../nbs/04_mkl_1_duality.ipynb #f61f17d0
 @validate_params(_LAM, prefer_skip_nested_validation=True)
-@validate_arrays(mu="p", a="m")
 def optimality_conditions(
     problem: "PairProblem", regularizer: "Regularizer", lam: float, mu: Array, a: Array
 ) -> Bunch:

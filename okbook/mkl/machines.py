@@ -32,22 +32,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._types import Array, ArrayLike, Outputs, Seed, Splitter
-from okbook.core import (
-    DiracKernel,
-    LinearKernel,
-    RBFKernel,
+from ..core import DiracKernel, LinearKernel, RBFKernel, check_gram, check_kernel
+from okbook.core.checks import (
     check_array,
     check_class_weight,
-    check_folds,
-    check_gram,
-    check_kernel,
-    check_labels,
-    first_largest,
+    check_square,
     is_finite,
-    validate_arrays,
     validate_data,
-    vector_distances,
 )
+from ..core.predictor import check_labels
+from ..core.rounding import first_largest, vector_distances
+from ..core.scores import check_folds
 from .duality import lam_max, solve_cvxpy
 from okbook.mkl.pairs import (
     REGULARIZERS,
@@ -61,7 +56,6 @@ from okbook.mkl.pairs import (
 from .solvers import mkl_path, positive_grid, solve_newton, solve_sgd
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #d70c2310
-@validate_arrays(weights="p")
 def sum_to_one(weights: Array) -> Array:
     """Weights that sum to one, so that C means the same for all of them.
 
@@ -82,7 +76,7 @@ def sum_to_one(weights: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import sum_to_one
+    >>> from okbook.mkl.machines import sum_to_one
     >>> sum_to_one(np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
@@ -165,7 +159,6 @@ def _seen_by(kernel, X, columns):
     return seen[:, 0] if seen.shape[1] == 1 else [repr(row) for row in seen.tolist()]
 
 
-@validate_arrays(weights="p")
 def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
     """Weighted sum of Gram matrices, those of weight zero passed over.
 
@@ -217,7 +210,7 @@ class StandardizedKernelsMixin:
     kernels_ : list of (kernel, columns)
         The fitted kernels; empty with "precomputed".
     moments_ : list of (ndarray of shape (n,), float)
-        Means and size of each kernel: see :func:`gram_moments`.
+        Means and size of each kernel: see ``gram_moments``.
     X_fit_ : array-like or None
         The training inputs; None with "precomputed".
     n_kernels_, n_train_ : int
@@ -237,7 +230,7 @@ class StandardizedKernelsMixin:
 
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator, TransformerMixin
-    >>> from okbook.mkl import StandardizedKernelsMixin
+    >>> from okbook.mkl.machines import StandardizedKernelsMixin
     >>> class MeanKernel(StandardizedKernelsMixin, TransformerMixin, BaseEstimator):
     ...     def __init__(self, kernels=None, *, center=True, scale=True):
     ...         self.kernels, self.center, self.scale = kernels, center, scale
@@ -530,7 +523,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
     kernels_ : list of (kernel, columns)
         The fitted kernels; empty with "precomputed".
     moments_ : list of (ndarray of shape (n,), float)
-        Means and size of each kernel: see :func:`gram_moments`.
+        Means and size of each kernel: see ``gram_moments``.
     X_fit_ : array-like or None
         The training inputs; None with "precomputed".
     n_kernels_, n_train_ : int
@@ -1162,7 +1155,6 @@ _ALIGNMENT_BLOCK = 2**22
     {"method": [StrOptions({"joint", "independent"})]},
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(kernels="n n; each", y="n; labels")
 def alignment_weights(
     kernels: Sequence[Array],
     y: ArrayLike,
@@ -1205,7 +1197,10 @@ def alignment_weights(
     >>> alignment_weights([T, np.eye(2)], ["a", "b"])
     array([1., 0.])
     """
-    y = column_or_1d(np.asarray(y))
+    kernels = [check_square(K, f"kernels[{m}]") for m, K in enumerate(kernels)]
+    y = column_or_1d(check_array(y, dtype=None, ensure_2d=False, input_name="y"))
+    if not kernels:
+        raise ValueError("kernels must hold at least one Gram matrix: got none.")
     if any(np.shape(K) != (len(y), len(y)) for K in kernels):
         raise ValueError(
             f"Each kernel must have a row and a column for each of the {len(y)} labels."

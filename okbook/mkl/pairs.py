@@ -22,16 +22,12 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._types import Array, ArrayLike, Seed
-from okbook.core import (
-    KERNEL_TERMS,
-    check_array,
-    check_gram,
-    sum_rounding,
-    validate_arrays,
-)
+from ..core import check_gram
+from ..core.checks import check_array
+from ..core.predictor import KERNEL_TERMS
+from ..core.rounding import sum_rounding
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
-@validate_arrays(K="n n")
 def gram_moments(
     K: Array, center: bool = True, scale: bool = True
 ) -> tuple[Array, float]:
@@ -70,7 +66,7 @@ def gram_moments(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import gram_moments
+    >>> from okbook.mkl.pairs import gram_moments
     >>> gram_moments(np.diag([1.0, 3.0]))
     (array([0.5, 1.5]), 1.0)
     """
@@ -85,7 +81,6 @@ def gram_moments(
     return means, float(size) if scale else 1.0
 
 # %% ../../nbs/04_mkl.ipynb #80b1e7b0
-@validate_arrays(K="m n")
 def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Array:
     """Gram matrix with the training points' mean at the origin, and their mean squared
     length one.
@@ -95,7 +90,7 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
     K : ndarray of shape (m, n)
         Gram matrix between m examples, one a row, and the n training examples.
     moments : tuple of (ndarray of shape (n,), float), optional
-        What :func:`gram_moments` says of the training Gram matrix; by default ``K`` is
+        What ``gram_moments`` says of the training Gram matrix; by default ``K`` is
         that matrix.
 
     Returns
@@ -120,6 +115,7 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
     array([[ 1., -1.],
            [-1.,  1.]])
     """
+    K = check_array(K, dtype=[np.float64, np.float32], input_name="K")
     means, size = gram_moments(K) if moments is None else moments
     means = check_array(means, ensure_2d=False, dtype=np.float64, input_name="moments")
     if means.shape != K.shape[1:]:
@@ -202,7 +198,6 @@ def _transpose_rows(columns, first, last, m, Z):
                 Z[q, m + k] = columns[k, q]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
-@validate_arrays(y="n; labels")
 def pair_labels(y: ArrayLike) -> Array:
     r"""Labels of pairs: :math:`t_{ij} = 2 \cdot 1[y_i = y_j] - 1`, for all :math:`i \le
     j`.
@@ -229,7 +224,10 @@ def pair_labels(y: ArrayLike) -> Array:
     >>> pair_labels(["a", "b", "a"])
     array([ 1., -1.,  1.,  1., -1.,  1.], dtype=float32)
     """
-    codes = np.unique(column_or_1d(np.asarray(y)), return_inverse=True)[1]
+    codes = np.unique(
+        column_or_1d(check_array(y, dtype=None, ensure_2d=False, input_name="y")),
+        return_inverse=True,
+    )[1]
     t = np.empty(len(codes) * (len(codes) + 1) // 2, dtype=np.float32)
     _label_rows(codes, 0, len(codes), t)
     return t
@@ -264,7 +262,7 @@ def map_row_blocks(
 
     Examples
     --------
-    >>> from okbook.mkl import map_row_blocks
+    >>> from okbook.mkl.pairs import map_row_blocks
     >>> map_row_blocks(lambda first, last: int(last - first), 5, n_jobs=2)
     [2, 3]
     """
@@ -379,7 +377,6 @@ def _adjoint_rows(Z, t, a, first, last):
     return out
 
 # %% ../../nbs/04_mkl.ipynb #07b95dc0
-@validate_arrays(y="n; labels")
 def check_classes(y: ArrayLike) -> tuple[Array, Array, Array]:
     """Check that labels make pairs of both kinds: two classes of two members at least.
 
@@ -408,11 +405,11 @@ def check_classes(y: ArrayLike) -> tuple[Array, Array, Array]:
 
     Examples
     --------
-    >>> from okbook.mkl import check_classes
+    >>> from okbook.mkl.pairs import check_classes
     >>> check_classes(["b", "a", "b", "a"])[1]
     array([1, 0, 1, 0])
     """
-    y = column_or_1d(np.asarray(y))
+    y = column_or_1d(check_array(y, dtype=None, ensure_2d=False, input_name="y"))
     check_classification_targets(y)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2:
@@ -455,7 +452,6 @@ def _draw_pairs(t, n_pairs, random_state):
 _BLOCK = 2**11
 
 
-@validate_arrays(Z="m p")
 def pair_correlations(Z: Array, n: int) -> Array:
     r"""Alignments :math:`Q_{ml} = \operatorname{tr}(K_m K_l) / (\|K_m\|_F \|K_l\|_F)`
     of all kernels with each other, from their values on pairs.
@@ -489,7 +485,7 @@ def pair_correlations(Z: Array, n: int) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import pair_correlations
+    >>> from okbook.mkl.pairs import pair_correlations
     >>> upper = np.triu_indices(2)
     >>> pair_correlations(np.c_[np.eye(2)[upper], np.ones((2, 2))[upper]], 2).round(3)
     array([[1.   , 0.707],
@@ -624,7 +620,7 @@ class PairProblem:
     @cached_property
     def correlations_(self) -> Array:
         """Alignments Q of the kernels with each other, an array of shape (p, p): see
-        :func:`pair_correlations`. They are those of all pairs, also where some were
+        ``pair_correlations``. They are those of all pairs, also where some were
         drawn."""
         return pair_correlations(self.Z, self.n)
 
@@ -798,7 +794,7 @@ def sum_error(n: int) -> float:
 
     Examples
     --------
-    >>> from okbook.mkl import sum_error
+    >>> from okbook.mkl.pairs import sum_error
     >>> sum_error(10) < 1e-14
     True
     """
@@ -917,7 +913,6 @@ class Regularizer:
     def __repr__(self):
         return f"Regularizer({self.name!r}, {len(self.linear)} kernels)"
 
-    @validate_arrays(mu="p")
     def value(self, mu: ArrayLike) -> float:
         r"""Value :math:`c^\top\mu + \mu^\top A\mu`.
 
@@ -950,8 +945,9 @@ class Regularizer:
         float
             At least the exact value, by eq-pairs-gamma.
         """
-        size = self.linear @ mu + mu @ (np.abs(self.quadratic) @ mu)
-        return self.value(mu) + sum_error(4 * (len(mu) + _FEW)) * float(size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = self.linear @ mu + mu @ (np.abs(self.quadratic) @ mu)
+            return self.value(mu) + sum_error(4 * (len(mu) + _FEW)) * float(size)
 
     def gradient(self, mu: ArrayLike) -> Array:
         r"""Gradient :math:`c + 2 A\mu`.
@@ -1093,7 +1089,6 @@ REGULARIZERS = {  # the linear part c and the matrix A of each regulariser
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Q="p p; number")
 def make_regularizer(
     name: Literal["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"],
     Q: Array | int,
@@ -1183,7 +1178,6 @@ def _solve_ridged(A, ridge, u):
         ridge = _RAISED * np.maximum(ridge, _TINY)
 
 
-@validate_arrays(A="p p", u="p", start="p")
 def nonnegative_quadratic(
     A: Array, u: Array, start: Array | None = None, max_steps: int | None = None
 ) -> Array:
@@ -1224,7 +1218,7 @@ def nonnegative_quadratic(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import nonnegative_quadratic
+    >>> from okbook.mkl.pairs import nonnegative_quadratic
     >>> A = np.array([[1.0, 0.5], [0.5, 1.0]])
     >>> nonnegative_quadratic(A, np.array([1.0, 0.2])).round(6)
     array([1., 0.])

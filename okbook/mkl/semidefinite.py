@@ -16,7 +16,8 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array, ArrayLike
-from ..core import check_gram, validate_arrays
+from ..core import check_gram
+from ..core.checks import check_square
 from .pairs import check_classes
 
 # %% ../../nbs/04_mkl_5_semidefinite.ipynb #63c41815
@@ -24,7 +25,6 @@ _POSITIVE = [Interval(Real, 0, None, closed="neither")]
 
 
 @validate_params({"C": _POSITIVE, "tol": _POSITIVE}, prefer_skip_nested_validation=True)
-@validate_arrays(K="n n", y="n; labels")
 def machine_value(
     K: Array, y: ArrayLike, C: float = 1.0, tol: float = 1e-8
 ) -> tuple[float, Array]:
@@ -67,7 +67,8 @@ def machine_value(
     >>> round(value, 6), round(float(alpha.sum()), 6)
     (0.5, 1.0)
     """
-    signs, largest = _signs(y), np.abs(K).max()
+    K, signs = check_square(K), _signs(y)
+    largest = np.abs(K).max()
     if largest > np.finfo(np.float32).max:
         raise ValueError(
             f"K has a largest entry of {largest:.3g}: LIBSVM keeps it in single "
@@ -118,7 +119,6 @@ def _solved(t, constraints, options):
 
 
 @validate_params({"C": _POSITIVE}, prefer_skip_nested_validation=True)
-@validate_arrays(y="n; labels")
 def learn_gram(y: ArrayLike, C: float = 1.0, **options: Any) -> Bunch:
     r"""Learn a whole Gram matrix: the one of trace n that makes a support vector
     machine's value least.
@@ -143,10 +143,6 @@ def learn_gram(y: ArrayLike, C: float = 1.0, **options: Any) -> Bunch:
     ------
     ValueError
         If there are not two classes, or cvxpy finds no matrix.
-
-    See Also
-    --------
-    learn_gram_weights : The same for combinations of given matrices.
 
     Notes
     -----
@@ -225,7 +221,7 @@ def learn_gram_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import learn_gram_weights
+    >>> from okbook.mkl.semidefinite import learn_gram_weights
     >>> y = np.array([-1.0, -1.0, 1.0, 1.0])
     >>> found = learn_gram_weights([np.eye(4), np.outer(y, y)], y, nonnegative=True)
     >>> (found.mu.round(3) + 0.0).tolist(), found.n_unknowns

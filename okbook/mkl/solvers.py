@@ -10,7 +10,6 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cache
 from numbers import Integral, Real
@@ -25,7 +24,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import ThreadpoolController
 
 from .._types import Array, ArrayLike, Seed
-from ..core import check_grid, validate_arrays
+from ..core.scores import check_grid
 from okbook.mkl.duality import (
     certificate,
     dual_point,
@@ -174,7 +173,6 @@ def solve_sgd(
     return Bunch(**found, n_iter=n_iter, n_passes=n_passes, stopped=stopped)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #81207092
-@validate_arrays(margins="any; number")
 def smoothed_hinge(margins: ArrayLike, delta: float) -> tuple[Array, Array]:
     r"""Hinge loss with its kink smoothed over a width, and minus its slope.
 
@@ -201,7 +199,7 @@ def smoothed_hinge(margins: ArrayLike, delta: float) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> from okbook.mkl import smoothed_hinge
+    >>> from okbook.mkl.solvers import smoothed_hinge
     >>> smoothed_hinge([0.0, 1.0], delta=0.8)
     (array([1. , 0.1]), array([1. , 0.5]))
     """
@@ -346,7 +344,8 @@ class SmoothedLoss:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import PairProblem, SmoothedLoss
+    >>> from okbook.mkl import PairProblem
+    >>> from okbook.mkl.solvers import SmoothedLoss
     >>> problem = PairProblem([np.eye(4)], [0, 0, 1, 1])
     >>> loss = SmoothedLoss.of_problem(problem)
     >>> point = loss.evaluate(np.array([0.5]), delta=0.2)
@@ -391,7 +390,6 @@ class SmoothedLoss:
             w = w / w.sum(dtype=np.float64)
         return cls(Z, t, w, problem.n_jobs, share=len(w) / problem.n_pairs)
 
-    @validate_arrays(mu="p")
     def evaluate(self, mu: Array, delta: float) -> SmoothedPoint:
         """All that a pass tells about weights.
 
@@ -458,7 +456,7 @@ class SmoothedLoss:
         Returns
         -------
         ndarray of shape (p, p)
-            What :func:`smoothed_hessian` makes of it.
+            What ``smoothed_hessian`` makes of it.
         """
         if self.importance is None:
             return smoothed_hessian(self.Z, self.w, point.margins, point.delta)
@@ -495,10 +493,6 @@ def smoothed_dual(
     ndarray of shape (n_pairs,)
         The dual variables, from 0 to ``problem.w``.
 
-    See Also
-    --------
-    dual_point : The same without smoothing.
-
     Notes
     -----
     The maximisers of eq-mklsolve-smooth, and eq-mklsolve-held. Derived in the chapter
@@ -507,7 +501,8 @@ def smoothed_dual(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import PairProblem, smoothed_dual
+    >>> from okbook.mkl import PairProblem
+    >>> from okbook.mkl.solvers import smoothed_dual
     >>> problem = PairProblem([np.eye(4)], [0, 0, 1, 1])
     >>> smoothed_dual(problem, np.array([0.9]), delta=0.4).round(3)[:2]
     array([0.075, 0.1  ])
@@ -540,7 +535,6 @@ def _indices_in_zone(margins, delta):
     return zone[:k]
 
 
-@validate_arrays(Z="m p", w="m", margins="m")
 def smoothed_hessian(
     Z: Array, w: Array, margins: Array, delta: float, max_pairs: int = _HESSIAN_PAIRS
 ) -> Array:
@@ -571,7 +565,7 @@ def smoothed_hessian(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import smoothed_hessian
+    >>> from okbook.mkl.solvers import smoothed_hessian
     >>> Z, w = np.array([[1.0], [2.0]]), np.array([0.5, 0.5])
     >>> smoothed_hessian(Z, w, margins=np.array([0.9, 3.0]), delta=0.5)
     array([[1.]])
@@ -587,7 +581,6 @@ def smoothed_hessian(
     return scale * (rows.T @ rows)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #c731245a
-@validate_arrays(hessian="p p", mu="p", adjoint="p", threshold="p")
 def newton_step(hessian: Array, mu: Array, adjoint: Array, threshold: Array) -> Array:
     """Weights that minimise the quadratic model of the objective, none negative.
 
@@ -614,7 +607,7 @@ def newton_step(hessian: Array, mu: Array, adjoint: Array, threshold: Array) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import newton_step
+    >>> from okbook.mkl.solvers import newton_step
     >>> adjoint, threshold = np.array([3.0, 1.0]), np.array([1.0, 2.0])
     >>> newton_step(np.eye(2), np.zeros(2), adjoint, threshold).round(6)
     array([2., 0.])
@@ -652,7 +645,7 @@ def secant_search(slope: Callable[..., Any], max_steps: int = 100) -> float:
 
     Examples
     --------
-    >>> from okbook.mkl import secant_search
+    >>> from okbook.mkl.solvers import secant_search
     >>> round(secant_search(lambda x: x - 0.3), 3)
     0.3
     """
@@ -714,7 +707,7 @@ def next_width(
 
     Examples
     --------
-    >>> from okbook.mkl import next_width
+    >>> from okbook.mkl.solvers import next_width
     >>> round(next_width(0.4, 1.2e-3, gap=2e-3, objective=1.0, tol=1e-3), 3)
     0.2
     """
@@ -963,7 +956,6 @@ _NEWTON_PARAMS = {
     {"lam": [Interval(Real, 0, None, closed="neither")], **_NEWTON_PARAMS},
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(mu0="p")
 def solve_newton(
     problem: "PairProblem",
     regularizer: "Regularizer",
@@ -1108,7 +1100,6 @@ _NEAR = 0.75
 _FEW_NEAR = 8
 
 
-@validate_arrays(mus="t p", deltas="t")
 def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[SmoothedPoint]:
     """What one pass tells about many weights, each with a width, but for the margins:
     of these it keeps which pairs are near the kink.
@@ -1135,7 +1126,8 @@ def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[Smoothe
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.mkl import PairProblem, SmoothedLoss, evaluate_many
+    >>> from okbook.mkl import PairProblem
+    >>> from okbook.mkl.solvers import SmoothedLoss, evaluate_many
     >>> loss = SmoothedLoss.of_problem(PairProblem([np.eye(4)], [0, 0, 1, 1]))
     >>> points = evaluate_many(loss, np.array([[0.0], [0.5]]), np.array([0.2, 0.2]))
     >>> [round(point.smooth, 3) for point in points]
@@ -1361,13 +1353,12 @@ def _solve_in_rounds(newton, states):
     all gaps are closed."""
     while states := [state for state in states if not newton.done(state)]:
         before = [state.gap for state in states]
-        # a context of its own tells each thread that the arrays have been checked
-        contexts = [copy_context() for _ in range(effective_n_jobs(newton.loss.n_jobs))]
+        n_threads = effective_n_jobs(newton.loss.n_jobs)
         most = max(len(state.point.near[0]) for state in states)
         shared = iter(states)  # each thread takes the next one
-        work = _improve_on_working_sets, newton, shared, most
-        with ThreadPoolExecutor(len(contexts)) as pool:
-            list(pool.map(lambda context: context.run(*work), contexts))
+        with ThreadPoolExecutor(n_threads) as pool:
+            work = [(newton, shared, most)] * n_threads
+            list(pool.map(_improve_on_working_sets, *zip(*work)))
         left = [
             (state, gap) for state, gap in zip(states, before) if not newton.done(state)
         ]
@@ -1409,7 +1400,7 @@ def positive_grid(values: float | ArrayLike, name: str) -> list[float]:
 
     Examples
     --------
-    >>> from okbook.mkl import positive_grid
+    >>> from okbook.mkl.solvers import positive_grid
     >>> positive_grid([1, 0.1], "lam")
     [1.0, 0.1]
     """
@@ -1420,7 +1411,6 @@ def positive_grid(values: float | ArrayLike, name: str) -> list[float]:
 @validate_params(
     {"lams": ["array-like"], **_NEWTON_PARAMS}, prefer_skip_nested_validation=True
 )
-@validate_arrays(lams="q")
 def mkl_path(
     problem: "PairProblem",
     regularizer: "Regularizer",

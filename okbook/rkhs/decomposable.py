@@ -26,19 +26,18 @@ from okbook.core import (
     InputKernelMixin,
     OutputKernelMixin,
     center_gram,
+    check_gram,
+    normalize_gram,
+)
+from okbook.core.checks import (
     check_array,
     check_finite,
-    check_folds,
-    check_gram,
-    check_grid,
     check_sample_weight,
-    first_smallest,
-    is_dirac,
-    normalize_gram,
-    validate_arrays,
     validate_data,
-    warn_at_end,
 )
+from ..core.predictor import is_dirac
+from ..core.rounding import first_smallest
+from ..core.scores import check_folds, check_grid, warn_at_end
 from .leave_one_out import default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #b45e5555
@@ -48,7 +47,6 @@ from .leave_one_out import default_lam_grid, gram_eigh
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="n n", A="d d", Y="n d")
 def decomposable_dual(K: Array, A: Array, Y: Array, lam: float) -> Array:
     r"""Solve :math:`K C A + \lambda_1 C = Y`, the Sylvester equation of ridge
     regression with the kernel k A.
@@ -77,7 +75,7 @@ def decomposable_dual(K: Array, A: Array, Y: Array, lam: float) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import decomposable_dual
+    >>> from okbook.rkhs.decomposable import decomposable_dual
     >>> A, Y = np.diag([1.0, 3.0]), np.array([[1.0, 1.0]])
     >>> decomposable_dual(np.eye(1), A, Y, lam=1.0)
     array([[0.5 , 0.25]])
@@ -86,7 +84,6 @@ def decomposable_dual(K: Array, A: Array, Y: Array, lam: float) -> Array:
     return Q @ ((Q.T @ Y @ U) / (np.multiply.outer(s, a) + lam)) @ U.T
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #06f4c7a7
-@validate_arrays(K="n n", A="d d", Y="n d", lam_grid="g")
 def decomposable_loo(K: Array, A: Array, Y: Array, lam_grid: Sequence[float]) -> Array:
     """Mean squared leave-one-out errors of ridge regression with the kernel k A, for
     many ridges.
@@ -114,7 +111,7 @@ def decomposable_loo(K: Array, A: Array, Y: Array, lam_grid: Sequence[float]) ->
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import decomposable_loo
+    >>> from okbook.rkhs.decomposable import decomposable_loo
     >>> decomposable_loo(np.eye(2), np.eye(1), np.array([[1.0], [2.0]]), [0.1, 10.0])
     array([2.5, 2.5])
     """
@@ -382,7 +379,9 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         """The ridge of the least leave-one-out error."""
         grid = default_lam_grid(K) if self.lam_grid is None else self.lam_grid
         grid = check_grid(grid, "lam_grid")
-        self.loo_losses_ = decomposable_loo(K, A, Y, grid)
+        with np.errstate(over="ignore"):
+            losses = decomposable_loo(K, A, Y, grid)
+        self.loo_losses_ = check_finite(losses, "The loss", y=Y)
         self.lam_ = float(grid[first_smallest(self.loo_losses_, 2 * len(K))])
         warn_at_end(grid, self.lam_, "lam_grid")
         return self.lam_
@@ -394,7 +393,6 @@ class MultiTaskRidgeCV(MultiTaskRidge):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(t="r")
 def shrunk_eigenvalues(t: Array, shrinkage: float) -> Array:
     r"""Shrink the eigenvalues of the outputs' second moment towards one.
 
@@ -418,7 +416,7 @@ def shrunk_eigenvalues(t: Array, shrinkage: float) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import shrunk_eigenvalues
+    >>> from okbook.rkhs.decomposable import shrunk_eigenvalues
     >>> shrunk_eigenvalues(np.array([0.0, 4.0]), 0.5)
     array([0.5, 1. ])
     """
@@ -432,7 +430,6 @@ def shrunk_eigenvalues(t: Array, shrinkage: float) -> Array:
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="n n", K_out="n n")
 def covariance_dual(K: Array, K_out: Array, lam: float, shrinkage: float) -> Array:
     r"""Weigh the training outputs by ridge regression with the kernel k A, A from their
     own covariance.
@@ -465,7 +462,7 @@ def covariance_dual(K: Array, K_out: Array, lam: float, shrinkage: float) -> Arr
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import covariance_dual
+    >>> from okbook.rkhs.decomposable import covariance_dual
     >>> covariance_dual(np.eye(2), np.diag([4.0, 1.0]), lam=1.0, shrinkage=0.0)
     array([[0.5, 0. ],
            [0. , 0.2]])
@@ -475,9 +472,6 @@ def covariance_dual(K: Array, K_out: Array, lam: float, shrinkage: float) -> Arr
     return Q @ ((Q.T @ U) * (a / (np.multiply.outer(s, a) + lam))) @ U.T
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #7a89d602
-@validate_arrays(
-    K="n n", K_out="n n", splits="any; splits, < n", lam_grid="g", shrinkage_grid="s"
-)
 def covariance_cv_losses(
     K: Array,
     K_out: Array,
@@ -512,7 +506,7 @@ def covariance_cv_losses(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import covariance_cv_losses
+    >>> from okbook.rkhs.decomposable import covariance_cv_losses
     >>> splits = [([0], [1]), ([1], [0])]
     >>> covariance_cv_losses(
     ...     np.ones((2, 2)), np.ones((2, 2)), [1.0, 3.0], [1.0], splits
@@ -729,10 +723,6 @@ class CovarianceRidgeCV(CovarianceRidge):
     n_features_in_ : int
         Number of input features.
 
-    See Also
-    --------
-    covariance_cv_losses : The losses.
-
     Notes
     -----
     Derived in the chapter :ref:`ch-rkhs-beyond`.
@@ -837,7 +827,6 @@ def _margin_ascent(Q, C, tol, max_steps):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Q="n n")
 def margin_dual(
     Q: Array, C: float, tol: float = 1e-3, max_steps: int = 1_000_000
 ) -> tuple[Array, int]:
@@ -864,10 +853,6 @@ def margin_dual(
     n_steps : int
         The number of steps.
 
-    See Also
-    --------
-    margin_objectives : Certifies the solution.
-
     Notes
     -----
     The problem ``eq-beyond-dual``; :math:`O(n)` operations a step. Derived in the
@@ -876,7 +861,7 @@ def margin_dual(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import margin_dual
+    >>> from okbook.rkhs.decomposable import margin_dual
     >>> margin_dual(np.eye(2), C=2.0)
     (array([1., 1.]), 2)
     """
@@ -889,7 +874,6 @@ def margin_dual(
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(Q="n n", alpha="n")
 def margin_objectives(Q: Array, alpha: Array, C: float) -> tuple[float, float]:
     r"""Primal and dual value of maximum margin regression; the difference certifies a
     solution.
@@ -918,7 +902,7 @@ def margin_objectives(Q: Array, alpha: Array, C: float) -> tuple[float, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import margin_objectives
+    >>> from okbook.rkhs.decomposable import margin_objectives
     >>> margin_objectives(np.eye(2), np.array([1.0, 1.0]), C=2.0)
     (1.0, 1.0)
     """

@@ -21,23 +21,13 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array, ArrayLike, KernelLike, Outputs
-from okbook.core import (
-    KERNEL_TERMS,
-    DualMixin,
-    InputKernelMixin,
-    OutputKernelMixin,
-    check_finite,
-    check_gram,
-    first_largest,
-    is_dirac,
-    is_finite,
-    validate_arrays,
-    validate_data,
-)
+from ..core import DualMixin, InputKernelMixin, OutputKernelMixin, check_gram
+from ..core.checks import check_finite, is_finite, validate_data
+from ..core.predictor import KERNEL_TERMS, is_dirac
+from ..core.rounding import first_largest
 from .ridge import check_penalty
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a01000b
-@validate_arrays(F="n m", K="m m", truth="n; integers, < m")
 def loss_augmented_decode(F: Array, K: Array, truth: Array) -> tuple[Array, Array]:
     r"""Find the candidate that violates the margin of each example most.
 
@@ -67,7 +57,7 @@ def loss_augmented_decode(F: Array, K: Array, truth: Array) -> tuple[Array, Arra
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import loss_augmented_decode
+    >>> from okbook.rkhs.joint import loss_augmented_decode
     >>> F = np.array([[0.2, 0.0, 0.5], [0.0, 3.0, 1.0]])
     >>> loss_augmented_decode(F, np.eye(3), [0, 1])
     (array([2, 1]), array([1.3, 0. ]))
@@ -153,7 +143,6 @@ def _active_sets(H, b, alpha, tol):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(H="t t", b="t", alpha="t")
 def restricted_dual(
     H: Array,
     b: Array,
@@ -204,7 +193,7 @@ def restricted_dual(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import restricted_dual
+    >>> from okbook.rkhs.joint import restricted_dual
     >>> restricted_dual(np.diag([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0]), C=2.0)
     array([0. , 0.5, 1.5])
     """
@@ -340,7 +329,7 @@ def cutting_plane(
     The largest of three lines and zero:
 
     >>> import numpy as np
-    >>> from okbook.rkhs import cutting_plane
+    >>> from okbook.rkhs.joint import cutting_plane
     >>> a, b = np.array([[1.0], [2.0], [-1.0], [0.0]]), np.array([1.0, 1.5, 0.2, 0.0])
     >>> def separate(w):
     ...     t = np.argmax(b - a @ w)
@@ -388,7 +377,6 @@ def cutting_plane(
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K_x="n n", K_y="m m", truth="n; integers, < m", features="n m p")
 def structured_svm(
     K_x: Array,
     K_y: Array,
@@ -423,7 +411,7 @@ def structured_svm(
     Bunch
         ``dual_coef`` of shape (n, m), with :math:`h(x) = k_x(x)^\top B \phi`;
         ``feature_coef`` of shape (p,); ``primal``, ``dual`` and ``n_iter`` as of
-        :func:`cutting_plane`.
+        ``cutting_plane``.
 
     Raises
     ------
@@ -439,7 +427,7 @@ def structured_svm(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import structured_svm
+    >>> from okbook.rkhs.joint import structured_svm
     >>> found = structured_svm(np.eye(2), np.eye(2), np.array([0, 1]), C=0.5)
     >>> found.dual_coef
     array([[ 0.5, -0.5],
@@ -522,7 +510,6 @@ class StructuredSVM(DualMixin, BaseEstimator):
     --------
     OutputKernelRidge : The square loss, without a search among candidates.
     MaximumMarginRegression : A margin in one direction, without a search.
-    structured_svm : With other joint features, and other candidates.
 
     Notes
     -----

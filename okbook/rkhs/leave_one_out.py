@@ -20,19 +20,15 @@ from okbook.core import (
     InputKernelMixin,
     LinearKernel,
     OutputKernelMixin,
-    check_grid,
-    check_sample_weight,
-    first_largest,
-    first_smallest,
     pivoted_cholesky,
-    validate_arrays,
-    warn_at_end,
 )
+from ..core.checks import check_sample_weight
+from ..core.rounding import first_largest, first_smallest
+from ..core.scores import check_grid, warn_at_end
 from ._weighted import _Weighting
 from .ridge import OutputKernelRidge, check_penalty
 
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #3152ad42
-@validate_arrays(K="n n")
 def gram_eigh(K: Array) -> tuple[Array, Array]:
     """Diagonalise a positive semi-definite matrix.
 
@@ -55,7 +51,7 @@ def gram_eigh(K: Array) -> tuple[Array, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import gram_eigh
+    >>> from okbook.rkhs.leave_one_out import gram_eigh
     >>> gram_eigh(np.array([[1.0, 1.0], [1.0, 1.0]]))[0].round(12)
     array([0., 2.])
     """
@@ -63,7 +59,6 @@ def gram_eigh(K: Array) -> tuple[Array, Array]:
     return np.maximum(values, 0.0), vectors
 
 
-@validate_arrays(K="n n", K_cross="q n", lams="m")
 def ridge_path(K: Array, K_cross: Array, lams: Sequence[float]) -> Iterator[Any]:
     """Give the weights of ridge regression for many ridges at the cost of one.
 
@@ -113,7 +108,6 @@ def ridge_path(K: Array, K_cross: Array, lams: Sequence[float]) -> Iterator[Any]
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="n n")
 def default_lam_grid(K: Array, n_values: int = 50) -> Array:
     """Ridges to try where none are given: nine decades, in the units of the kernel.
 
@@ -194,7 +188,6 @@ def _few_directions(K_out):
     return Phi, K_out - Phi @ Phi.T if left > 1e-14 * np.trace(K_out) else None
 
 
-@validate_arrays(K="n n", K_out="n n")
 def leave_one_out_losses(
     K: Array,
     K_out: Array,
@@ -462,7 +455,6 @@ class OutputKernelRidgeCV(OutputKernelRidge):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="n n")
 def output_directions(
     K: Array,
     n_components: int | None = None,
@@ -505,7 +497,7 @@ def output_directions(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import output_directions
+    >>> from okbook.rkhs.leave_one_out import output_directions
     >>> output_directions(np.diag([1.0, 4.0, 0.0]))[1]
     array([4., 1.])
     """
@@ -527,7 +519,6 @@ def output_directions(
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(W="q n", directions="n p")
 def project_weights(
     W: Array, directions: Array | None = None, center: bool = False
 ) -> Array:
@@ -542,7 +533,7 @@ def project_weights(
     W : ndarray of shape (n_queries, n)
         Weights of the training outputs, a row for each query.
     directions : ndarray of shape (n, p), optional
-        The directions, from :func:`output_directions`; by default all, and nothing is
+        The directions, from ``output_directions``; by default all, and nothing is
         projected.
     center : bool, default=False
         Whether the mean output was subtracted first.
@@ -559,7 +550,7 @@ def project_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import project_weights
+    >>> from okbook.rkhs.leave_one_out import project_weights
     >>> project_weights(np.array([[1.0, 0.5]]), np.array([[1.0], [0.0]]))
     array([[1., 0.]])
     >>> project_weights(np.array([[1.0, 0.5]]), center=True)

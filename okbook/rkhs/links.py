@@ -35,20 +35,10 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse, Splitter
-from okbook.core import (
-    RBFKernel,
-    check_array,
-    check_gram,
-    check_grid,
-    check_learner,
-    first_largest,
-    graph_adjacency,
-    graph_laplacian,
-    sum_rounding,
-    validate_arrays,
-    validate_data,
-    warn_at_end,
-)
+from ..core import RBFKernel, check_gram, graph_adjacency, graph_laplacian
+from ..core.checks import check_array, validate_data
+from ..core.rounding import first_largest, sum_rounding
+from ..core.scores import check_grid, check_learner, warn_at_end
 from .ridge import OutputKernelRidge, ridge_factor
 from okbook.rkhs.semi_estimators import (
     DEFAULT_LAM2_GRID,
@@ -61,7 +51,6 @@ if TYPE_CHECKING:  # for signatures
     from okbook.core import OutputKernelMixin
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #ebc2ba5e
-@validate_arrays(nu="r", V="l r")
 def diffusion_factor(nu: Array, V: Array, beta: float) -> Array:
     r"""Factor the diffusion kernel of a network: its nodes as points.
 
@@ -95,7 +84,7 @@ def diffusion_factor(nu: Array, V: Array, beta: float) -> Array:
     --------
     >>> import numpy as np
     >>> from okbook.core import graph_laplacian
-    >>> from okbook.rkhs import diffusion_factor
+    >>> from okbook.rkhs.links import diffusion_factor
     >>> L = graph_laplacian(np.array([[0.0, 1.0], [1.0, 0.0]]))
     >>> factor = diffusion_factor(*np.linalg.eigh(L), beta=1.0)
     >>> (factor @ factor.T).round(3)
@@ -170,7 +159,6 @@ def _check_kind(kind):
         )
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #5fd382d0
-@validate_arrays(scores="any; infinite")
 def round_scores(scores: Array) -> Array:
     """Round scores, so that those which are equal up to rounding errors are tied.
 
@@ -191,7 +179,7 @@ def round_scores(scores: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import round_scores
+    >>> from okbook.rkhs.links import round_scores
     >>> scores = round_scores(np.array([0.1 + 0.2, 0.3, 1.0]))
     >>> bool(scores[0] == scores[1])
     True
@@ -200,7 +188,6 @@ def round_scores(scores: Array) -> Array:
     return np.round(scores / step) * step
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #eaefc0d8
-@validate_arrays(_finite=False, truth="m; bools", scores="m")
 def curve_areas(truth: Array, scores: Array) -> tuple[float, float]:
     """Areas under the ROC and the precision-recall curve, from two sorts.
 
@@ -209,7 +196,7 @@ def curve_areas(truth: Array, scores: Array) -> tuple[float, float]:
     truth : ndarray of bool of shape (m,)
         Whether each pair is a link.
     scores : ndarray of shape (m,)
-        The score of each pair; equal scores are ties, see :func:`round_scores`.
+        The score of each pair; equal scores are ties, see ``round_scores``.
 
     Returns
     -------
@@ -231,7 +218,7 @@ def curve_areas(truth: Array, scores: Array) -> tuple[float, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import curve_areas
+    >>> from okbook.rkhs.links import curve_areas
     >>> truth, scores = np.array([0, 0, 1, 1]) > 0, np.array([0.1, 0.4, 0.35, 0.8])
     >>> [round(float(area), 3) for area in curve_areas(truth, scores)]
     [0.75, 0.833]
@@ -263,7 +250,6 @@ def _link_curves(truth, scores):
     )
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #c33626ab
-@validate_arrays(_finite=False, truth="m; bools", scores="m")
 def choose_threshold(
     truth: ArrayLike, scores: ArrayLike, rule: Literal["f1", "balanced"] = "f1"
 ) -> float:
@@ -413,7 +399,7 @@ class _DiffusionFold:
         Returns
         -------
         ndarray of shape (n_pairs,)
-            The scores ``eq-links-fold``, rounded by :func:`round_scores`.
+            The scores ``eq-links-fold``, rounded by ``round_scores``.
         """
         return round_scores(self._scalar_products(E, np.exp(-beta * self.nu)))
 
@@ -492,7 +478,6 @@ class NodeFold(_DiffusionFold):
         self._counted = slice(None) if known is None else self.pairs(known[block])
         self.truth = self.pairs(A[block]) > 0
 
-    @validate_arrays(S="h n; as it is")
     def pairs(self, S: Array) -> Array:
         """Choose the pairs that count, each once.
 
@@ -745,7 +730,6 @@ def bipartite_adjacency(B: Inputs) -> Array:
     {"cv": [Integral, _CanSplit()], "random_state": ["random_state"]},
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(A="l l; as it is")
 def node_folds(
     A: Array,
     cv: Splitter = 5,
@@ -1417,7 +1401,8 @@ def grid_areas(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import grid_areas, node_folds
+    >>> from okbook.rkhs import node_folds
+    >>> from okbook.rkhs.links import grid_areas
     >>> A = np.kron(np.eye(2), 1 - np.eye(3))
     >>> folds = node_folds(A, cv=3, random_state=0)
     >>> grids = {"lam": [0.1, 1.0], "lam2": [0.0], "beta": [1.0], "beta2": [1.0]}

@@ -26,13 +26,8 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, KernelLike, Seed, Splitter
-from okbook.core import (
-    InputKernelMixin,
-    center_gram,
-    graph_laplacian,
-    validate_arrays,
-    validate_data,
-)
+from ..core import InputKernelMixin, center_gram, graph_laplacian
+from ..core.checks import validate_data
 from .leave_one_out import gram_eigh
 from .links import LinkMixin, diffusion_factor, node_folds, round_scores
 from .ridge import ridge_factor
@@ -152,7 +147,6 @@ class _BilinearLinks(InputKernelMixin, LinkMixin, BaseEstimator):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(U="l N", K="l l", b="N", groups="N; integers")
 def em_projection(
     U: Array, K: Array, b: Array, groups: Array, max_iter: int = 100, tol: float = 1e-4
 ) -> tuple[Array, Array, Array]:
@@ -192,7 +186,7 @@ def em_projection(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import em_projection
+    >>> from okbook.rkhs.networks import em_projection
     >>> U, K = np.eye(2), np.diag([2.0, 3.0])
     >>> em_projection(U, K, b=np.ones(2), groups=np.arange(2))[0]
     array([2., 3.])
@@ -217,7 +211,6 @@ def em_projection(
         b = mean[groups]
 
 # %% ../../nbs/02_rkhs_6_networks.ipynb #0b0cbd41
-@validate_arrays(U="l N", b="N", G="l l")
 def completed_form(U: Array, b: Array, G: Array) -> Array:
     r"""Form of the completed kernel in the coordinates of the eigenvectors.
 
@@ -228,7 +221,7 @@ def completed_form(U: Array, b: Array, G: Array) -> Array:
     b : ndarray of shape (N,)
         Eigenvalues of the model.
     G : ndarray of shape (l, l)
-        The matrix that completes the kernel, from :func:`em_projection`.
+        The matrix that completes the kernel, from ``em_projection``.
 
     Returns
     -------
@@ -242,7 +235,7 @@ def completed_form(U: Array, b: Array, G: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import completed_form
+    >>> from okbook.rkhs.networks import completed_form
     >>> completed_form(np.eye(2)[:1], np.array([1.0, 4.0]), np.array([[2.0]]))
     array([[3., 0.],
            [0., 4.]])
@@ -441,7 +434,6 @@ def _class_penalties(C, balanced, n_links, n_others):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="l l", A="l l; bools")
 def pairwise_svm(
     K: Array,
     A: Array,
@@ -495,7 +487,7 @@ def pairwise_svm(
     Three dissimilar nodes; the first two are linked.
 
     >>> import numpy as np
-    >>> from okbook.rkhs import pairwise_svm
+    >>> from okbook.rkhs.networks import pairwise_svm
     >>> A = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]) > 0
     >>> S, primal, dual, n_iter = pairwise_svm(np.eye(3), A, bias=0.0)
     >>> S
@@ -738,7 +730,6 @@ def _local_svms(K, A, C, balanced, tol, max_steps):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(K="l l", A="l l; bools")
 def local_svms(
     K: Array, A: Array, C: float = 1.0, balanced: bool = False, tol: float = 1e-3
 ) -> tuple[Array, Array]:
@@ -779,7 +770,7 @@ def local_svms(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import local_svms
+    >>> from okbook.rkhs.networks import local_svms
     >>> x = np.array([0.0, 1.0, 3.0])
     >>> A = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]) > 0
     >>> coef, intercept = local_svms(np.outer(x, x), A)
@@ -933,7 +924,6 @@ class LocalModelSVM(_BilinearLinks):
         return self._weights_and_decisions(self._labelled_cross_gram(X))
 
 # %% ../../nbs/02_rkhs_6_networks.ipynb #34584440
-@validate_arrays(K="l l")
 def centred_eigh(K: Array) -> tuple[Array, Array]:
     """Eigenvalues that are not zero of a centred Gram matrix, and their eigenvectors.
 
@@ -962,7 +952,7 @@ def centred_eigh(K: Array) -> tuple[Array, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import centred_eigh
+    >>> from okbook.rkhs.networks import centred_eigh
     >>> s, Q = centred_eigh(np.array([[1.0, -1.0], [-1.0, 1.0]]) + 5.0)
     >>> s.round(6)
     array([2.])
@@ -1016,7 +1006,6 @@ class _DistanceLinks(_BilinearLinks):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(s="m", Q="l m", K_out="l l")
 def canonical_directions(
     s: Array, Q: Array, K_out: Array, lam: float, lam2: float
 ) -> tuple[Array, Array]:
@@ -1051,7 +1040,7 @@ def canonical_directions(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import canonical_directions, centred_eigh
+    >>> from okbook.rkhs.networks import canonical_directions, centred_eigh
     >>> K = np.outer([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])
     >>> canonical_directions(*centred_eigh(K), K, lam=2.0, lam2=2.0)[1].round(3).max()
     np.float64(0.5)
@@ -1185,7 +1174,6 @@ class KernelCCALinks(_DistanceLinks):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(s="m", Q="l m", A="l l; bools")
 def short_link_directions(
     s: Array, Q: Array, A: Array, lam: float
 ) -> tuple[Array, Array]:
@@ -1217,7 +1205,7 @@ def short_link_directions(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import centred_eigh, short_link_directions
+    >>> from okbook.rkhs.networks import centred_eigh, short_link_directions
     >>> x = np.array([-1.0, 0.0, 1.0])
     >>> A = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> short_link_directions(*centred_eigh(np.outer(x, x)), A, lam=1.0)[1].round(6)

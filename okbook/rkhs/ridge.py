@@ -21,20 +21,16 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from okbook.core import (
     InputKernelMixin,
-    LazyRows,
     LinearKernel,
     OutputKernelMixin,
-    check_array,
     check_gram,
     check_kernel,
-    check_sample_weight,
-    validate_arrays,
-    validate_data,
 )
+from ..core.checks import check_array, check_sample_weight, validate_data
+from ..core.predictor import LazyRows
 from ._weighted import _FewFeatures, _Weighting
 
 # %% ../../nbs/02_rkhs.ipynb #b7b03846
-@validate_arrays()
 def block_gram(
     kernel: Callable[..., Any], A: ArrayLike, B: ArrayLike | None = None
 ) -> Array:
@@ -246,7 +242,7 @@ def check_penalty(
 
     Examples
     --------
-    >>> from okbook.rkhs import check_penalty
+    >>> from okbook.rkhs.ridge import check_penalty
     >>> check_penalty(0.0, "lam2", include_boundaries="left")
     """
     bounds = dict(min_val=0.0, max_val=np.inf, include_boundaries=include_boundaries)
@@ -257,7 +253,6 @@ def check_penalty(
         raise ValueError(f"{name} must be a number of type float: it is too large.")
 
 
-@validate_arrays(K="n n")
 def ridge_factor(K: Array, lam: float) -> tuple[Array, bool]:
     """Cholesky factor of the regularised Gram matrix of the inputs.
 
@@ -305,7 +300,6 @@ def ridge_factor(K: Array, lam: float) -> tuple[Array, bool]:
         ) from error
 
 # %% ../../nbs/02_rkhs.ipynb #a9367be9
-@validate_arrays(Y="n d")
 def operator_ridge(
     kernel: Callable[..., Any], X: ArrayLike, Y: ArrayLike, lam: float
 ) -> RKHSFunction:
@@ -369,7 +363,6 @@ def operator_ridge(
     )
 
 # %% ../../nbs/02_rkhs.ipynb #e916ae05
-@validate_arrays(K_cross="q n")
 def ridge_weights(factor: tuple[Array, bool], K_cross: Array) -> Array:
     r"""Weight the training outputs in the predictions of ridge regression.
 

@@ -20,19 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse, Splitter
 from okbook.core import (
     InputKernelMixin,
-    LazyRows,
     OutputKernelMixin,
-    check_folds,
-    check_grid,
     feature_space_losses,
-    first_smallest,
-    is_dirac,
     pivoted_cholesky,
     squared_distances,
-    validate_arrays,
-    validate_data,
-    warn_at_end,
 )
+from ..core.checks import validate_data
+from ..core.predictor import LazyRows, is_dirac
+from ..core.rounding import first_smallest
+from ..core.scores import check_folds, check_grid, warn_at_end
 from okbook.rkhs.semi_supervised import (
     _LAPLACIAN_FUNCTIONS,
     SmoothedSpectrum,
@@ -46,13 +42,6 @@ from okbook.rkhs.semi_supervised import (
 )
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #e89b9a10
-@validate_arrays(
-    labelled="l; integers",
-    K="l l",
-    splits="any; splits, < l",
-    lam_grid="g",
-    lam2_grid="h",
-)
 def smoothed_cv_losses(
     spectrum: SmoothedSpectrum,
     labelled: ArrayLike,
@@ -100,7 +89,8 @@ def smoothed_cv_losses(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import SmoothedSpectrum, smoothed_cv_losses
+    >>> from okbook.rkhs.semi_estimators import smoothed_cv_losses
+    >>> from okbook.rkhs.semi_supervised import SmoothedSpectrum
     >>> spectrum = SmoothedSpectrum(np.ones((4, 1)), np.zeros((4, 4)))
     >>> splits = [([0], [1]), ([1], [0])]
     >>> smoothed_cv_losses(spectrum, [0, 3], np.ones((2, 2)), [1.0, 3.0], [0.0], splits)
@@ -122,14 +112,6 @@ def smoothed_cv_losses(
     return losses
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #96fe7108
-@validate_arrays(
-    R="n m",
-    labelled="l; integers, < n",
-    K="l l",
-    splits="any; splits, < l",
-    lam_grid="g",
-    lam2_grid="h",
-)
 def search_penalties(
     R: Array,
     smoothers: Iterable[Any],
@@ -146,7 +128,7 @@ def search_penalties(
     R : ndarray of shape (n, m)
         Factor of the Gram matrix of all nodes.
     smoothers : iterable of length p
-        Smoothers, see :func:`graph_smoothers`; each is used once.
+        Smoothers, see ``graph_smoothers``; each is used once.
     labelled : array-like of int of shape (l,)
         Labelled nodes.
     K : ndarray of shape (l, l)
@@ -161,7 +143,7 @@ def search_penalties(
     Returns
     -------
     losses : ndarray of shape (p, n_lam, n_lam2)
-        The losses of :func:`smoothed_cv_losses` for each smoother.
+        The losses of ``smoothed_cv_losses`` for each smoother.
     best : tuple of three int
         Where the least loss stands; of losses that are equal up to rounding the first.
     spectrum : SmoothedSpectrum
@@ -178,7 +160,7 @@ def search_penalties(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import search_penalties
+    >>> from okbook.rkhs.semi_estimators import search_penalties
     >>> splits = [([0], [1]), ([1], [0])]
     >>> nodes = np.ones((4, 1)), [np.eye(4)], [0, 3], np.ones((2, 2))
     >>> losses, best, _ = search_penalties(*nodes, [3.0, 1.0], [0.0], splits)
@@ -204,7 +186,6 @@ def search_penalties(
     return np.array(losses), best, chosen
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #79a62a3e
-@validate_arrays(R_landmarks="q2 q2", K_cross="q q2")
 def extend_factor(R_landmarks: Array, K_cross: Array) -> Array:
     r"""Compute the rows that new nodes have in the factor of the Gram matrix.
 
@@ -220,10 +201,6 @@ def extend_factor(R_landmarks: Array, K_cross: Array) -> Array:
     ndarray of shape (q, m)
         The vectors :math:`r(x) = R_\pi^{-1} k_\pi(x)` of ``eq-semi-unseen``.
 
-    See Also
-    --------
-    kernel_factor : The factor, and its landmarks.
-
     Notes
     -----
     Derived in the chapter :ref:`ch-rkhs-semi-estimators`.
@@ -231,7 +208,7 @@ def extend_factor(R_landmarks: Array, K_cross: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import extend_factor
+    >>> from okbook.rkhs.semi_estimators import extend_factor
     >>> extend_factor(np.array([[2.0]]), np.array([[4.0], [1.0]]))
     array([[2. ],
            [0.5]])
@@ -242,7 +219,6 @@ def extend_factor(R_landmarks: Array, K_cross: Array) -> Array:
 _OUTWEIGHED = 0.1  # least eigenvalue with which an indefinite Gram matrix is solved
 
 
-@validate_arrays(rows="q q3", R_others="q2 q3", K_others="q q2")
 def kernel_remainder(rows: Array, R_others: Array, K_others: Array) -> Array:
     r"""Compute what the factor of a Gram matrix leaves of the kernel values of new
     nodes.
@@ -250,7 +226,7 @@ def kernel_remainder(rows: Array, R_others: Array, K_others: Array) -> Array:
     Parameters
     ----------
     rows : ndarray of shape (q, m)
-        The vectors :math:`r(x)` of the new nodes, from :func:`extend_factor`.
+        The vectors :math:`r(x)` of the new nodes, from ``extend_factor``.
     R_others : ndarray of shape (k, m)
         Rows of the factor at nodes that are not landmarks.
     K_others : ndarray of shape (q, k)
@@ -269,7 +245,7 @@ def kernel_remainder(rows: Array, R_others: Array, K_others: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import kernel_remainder
+    >>> from okbook.rkhs.semi_estimators import kernel_remainder
     >>> kernel_remainder(np.array([[1.0]]), np.array([[2.0]]), np.array([[2.5]]))
     array([[0.5]])
     """
@@ -498,7 +474,7 @@ class SemiSupervisedOutputKernelRidge(
         penalty stays light on every graph.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
         What stands in the place of the Laplacian of the graph: see
-        :func:`graph_smoothers`.
+        ``graph_smoothers``.
     beta2 : float, default=1.0
         Time of the smoother's diffusion; not used by the Laplacian.
     graph : {"kernel", "knn"}, array-like or sparse matrix, default="kernel"
@@ -548,7 +524,6 @@ class SemiSupervisedOutputKernelRidge(
     See Also
     --------
     SemiSupervisedOutputKernelRidgeCV : Chooses the penalties.
-    SmoothedSpectrum : The algebra.
 
     Notes
     -----
@@ -565,7 +540,7 @@ class SemiSupervisedOutputKernelRidge(
     matrix with negative eigenvalues beyond rounding, such as one of type float32, is
     taken as it is (``eq-semi-indefinite``), with an error of at most ten times that
     size, if :math:`(1 + 2 \lambda_2 \|M\|) \|K_x - R R^\top\| \le 0.9 \lambda_1`,
-    where R is that of :func:`kernel_factor`. Where the negative eigenvalues outweigh
+    where R is that of ``kernel_factor``. Where the negative eigenvalues outweigh
     the ridge, :math:`R R^\top` takes its place.
 
     Examples
@@ -742,7 +717,7 @@ class SemiSupervisedOutputKernelRidgeCV(
         Smoothness penalties to try; by default 0, and 1e-6 to 1e-1 in six steps.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
         What stands in the place of the Laplacian of the graph: see
-        :func:`graph_smoothers`.
+        ``graph_smoothers``.
     beta2_grid : sequence of float, optional
         Times of diffusion to try, by default 1; the Laplacian has none.
     cv : int, splitter or iterable, default=5
@@ -799,12 +774,11 @@ class SemiSupervisedOutputKernelRidgeCV(
     See Also
     --------
     SemiSupervisedOutputKernelRidge : With given penalties.
-    smoothed_cv_losses : The losses of a grid.
 
     Notes
     -----
     Derived in the chapter :ref:`ch-rkhs-semi-estimators`. The losses are those with the
-    Gram matrix :math:`R R^\top` of :func:`kernel_factor`.
+    Gram matrix :math:`R R^\top` of ``kernel_factor``.
 
     Examples
     --------

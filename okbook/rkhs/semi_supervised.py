@@ -22,17 +22,12 @@ from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._types import Array, ArrayLike, Inputs, Sparse
-from okbook.core import (
-    check_array,
-    check_finite,
-    check_grid,
-    graph_laplacian,
-    validate_arrays,
-)
+from ..core import graph_laplacian
+from ..core.checks import check_array, check_finite, check_square
+from ..core.scores import check_grid
 from .ridge import check_penalty, ridge_factor
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #d67eb8c8
-@validate_arrays(W="n n; sparse")
 def check_edge_weights(W: Array | Sparse) -> None:
     """Refuse weights of edges that are negative beyond rounding, or lead from a node
     to itself.
@@ -55,7 +50,7 @@ def check_edge_weights(W: Array | Sparse) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import check_edge_weights
+    >>> from okbook.rkhs.semi_supervised import check_edge_weights
     >>> check_edge_weights(np.array([[0.0, 2.0], [2.0, 0.0]]))
     """
     least, largest = (W.min(), W.max()) if W.size else (0.0, 0.0)
@@ -99,7 +94,7 @@ def check_graph(graph: Inputs, n_nodes: int | None = None) -> Array | Sparse:
 
     Examples
     --------
-    >>> from okbook.rkhs import check_graph
+    >>> from okbook.rkhs.semi_supervised import check_graph
     >>> check_graph([[0, 2], [2, 0]])
     array([[0., 2.],
            [2., 0.]])
@@ -142,7 +137,6 @@ def check_graph(graph: Inputs, n_nodes: int | None = None) -> Array | Sparse:
     return W
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #5ec0c724
-@validate_arrays(X="n p")
 def knn_graph(X: ArrayLike, n_neighbors: int = 10, metric: str = "euclidean") -> Sparse:
     """Graph that joins two nodes if either is among the nearest neighbours of the
     other.
@@ -180,15 +174,17 @@ def knn_graph(X: ArrayLike, n_neighbors: int = 10, metric: str = "euclidean") ->
            [1., 0., 1.],
            [0., 1., 0.]])
     """
+    X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
     n = len(X)
     check_scalar(n_neighbors, "n_neighbors", Integral, min_val=1, max_val=n - 1)
     if metric == "euclidean":
-        check_finite((4.0 * X**2).sum(axis=1), "The squared distance of nodes", X=X)
+        with np.errstate(over="ignore"):
+            squares = (4.0 * X**2).sum(axis=1)
+        check_finite(squares, "The squared distance of nodes", X=X)
     A = sp.csr_array(kneighbors_graph(X, int(n_neighbors), metric=metric))
     return sp.csr_array(A.maximum(A.T))
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #0f45199d
-@validate_arrays(K="n n")
 def kernel_graph(K: Array) -> Array:
     """Graph whose weights are the values of a kernel.
 
@@ -220,7 +216,8 @@ def kernel_graph(K: Array) -> Array:
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
-    W = np.array(K)
+    K = check_square(K)
+    W = K.copy()
     np.fill_diagonal(W, 0.0)
     if W.min(initial=0.0) < -1e-12 * np.abs(K).max(initial=0.0):
         raise ValueError(
@@ -262,7 +259,7 @@ def check_labelled(labelled: ArrayLike | None, n_nodes: int) -> Array:
 
     Examples
     --------
-    >>> from okbook.rkhs import check_labelled
+    >>> from okbook.rkhs.semi_supervised import check_labelled
     >>> check_labelled([True, False, True], n_nodes=3)
     array([0, 2])
     """
@@ -306,7 +303,6 @@ def check_labelled(labelled: ArrayLike | None, n_nodes: int) -> Array:
     return labelled
 
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #449eefcb
-@validate_arrays(K="n n")
 def kernel_factor(K: Array) -> tuple[Array, Array]:
     r"""Factor a Gram matrix, of whatever rank: :math:`K = R R^\top`.
 
@@ -336,7 +332,7 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import kernel_factor
+    >>> from okbook.rkhs.semi_supervised import kernel_factor
     >>> kernel_factor(np.array([[1.0, 2.0], [2.0, 4.0]]))[0]
     array([[1.],
            [2.]])
@@ -391,10 +387,10 @@ class SmoothedSpectrum:
     Parameters
     ----------
     R : array-like of shape (n, m)
-        Factor of the Gram matrix of all nodes: exact (:func:`kernel_factor`), or of
+        Factor of the Gram matrix of all nodes: exact (``kernel_factor``), or of
         Nystrom.
     M : ndarray, sparse matrix, LinearOperator of shape (n, n), or callable
-        Smoother, positive semi-definite: see :func:`graph_smoothers`. Only ``M @ R``,
+        Smoother, positive semi-definite: see ``graph_smoothers``. Only ``M @ R``,
         or ``M(R)``, is used.
 
     Attributes
@@ -425,7 +421,11 @@ class SmoothedSpectrum:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import SmoothedSpectrum, graph_smoothers, kernel_factor
+    >>> from okbook.rkhs.semi_supervised import (
+    ...     SmoothedSpectrum,
+    ...     graph_smoothers,
+    ...     kernel_factor,
+    ... )
     >>> K = np.array([[1.0, 0.5, 0.1], [0.5, 1.0, 0.5], [0.1, 0.5, 1.0]])
     >>> (M,) = graph_smoothers([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> spectrum = SmoothedSpectrum(kernel_factor(K)[0], M)
@@ -568,7 +568,6 @@ class SmoothedSpectrum:
                 f"is not positive definite. Increase lam, or check the input kernel."
             ) from error
 
-    @validate_arrays(labelled="l; integers", queries="q; integers")
     def weights(
         self,
         labelled: ArrayLike,
@@ -748,7 +747,7 @@ def graph_smoothers(
     Parameters
     ----------
     graph : array-like or sparse matrix of shape (n, n)
-        Weights of the edges: see :func:`check_graph`.
+        Weights of the edges: see ``check_graph``.
     smoother : {"laplacian", "diffusion", "diffusion-graph"}, default="laplacian"
         :math:`L = D - W`; :math:`\exp(-\beta_2 L)`, as the source says; or the
         Laplacian of the graph whose weights are this diffusion kernel, :math:`I -
@@ -774,7 +773,7 @@ def graph_smoothers(
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.rkhs import graph_smoothers
+    >>> from okbook.rkhs.semi_supervised import graph_smoothers
     >>> edge = [[0, 1], [1, 0]]
     >>> for M in graph_smoothers(edge, "diffusion-graph", betas=[0.1, 10.0]):
     ...     print(M.round(2).tolist())

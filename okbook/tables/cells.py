@@ -48,7 +48,7 @@ class Key(NamedTuple):
 
     Examples
     --------
-    >>> from okbook.tables import Key
+    >>> from okbook.tables.cells import Key
     >>> print(Key("k-NN", "200", 0))
     k-NN, 200, repeat 0
     """
@@ -291,7 +291,8 @@ def compute_cell(
 
     Examples
     --------
-    >>> from okbook.tables import Key, Table, compute_cell
+    >>> from okbook.tables import Table, compute_cell
+    >>> from okbook.tables.cells import Key
     >>> table = Table("areas", ["2"], ["3"], 1, compute=lambda row, column: 6)
     >>> compute_cell(table, Key("2", "3", 0))[1]
     6.0
@@ -537,7 +538,7 @@ def run_environment() -> dict[str, Any]:
 
     Examples
     --------
-    >>> from okbook.tables import run_environment
+    >>> from okbook.tables.cells import run_environment
     >>> sorted(run_environment())
     ['commit', 'machine', 'versions']
     """
@@ -705,7 +706,7 @@ def table_folder(table_id: str, write: bool = False) -> Path:
 
     Examples
     --------
-    >>> from okbook.tables import table_folder
+    >>> from okbook.tables.cells import table_folder
     >>> table_folder("ok3-table1").name
     'ok3-table1'
     """

@@ -64,7 +64,7 @@ def distance_to_printed(
 
     Examples
     --------
-    >>> from okbook.tables import distance_to_printed
+    >>> from okbook.tables.ledger import distance_to_printed
     >>> distance_to_printed(45, 12, [68.0, 70.0], 10)
     2.0
     """
@@ -422,7 +422,7 @@ def ledger_line(name: str = "all", cells: Sequence[LedgerCell] | None = None) ->
 
     Examples
     --------
-    >>> from okbook.tables import ledger_line
+    >>> from okbook.tables.ledger import ledger_line
     >>> ledger_line("ok3-table1")
     '16 printed cells: 16 within two deviations.'
     """
@@ -558,7 +558,8 @@ def cells_table(
 
     Examples
     --------
-    >>> from okbook.tables import cells_table, read_ledger
+    >>> from okbook.tables import read_ledger
+    >>> from okbook.tables.ledger import cells_table
     >>> cells_table(read_ledger()[:1])[1][0][1:5]
     ['Base', '200', '1.0945\xa0±\xa00.0125', '1.0945\xa0±\xa00.0125']
     """

@@ -400,7 +400,7 @@ def covered_share(printed: float, sd: float, low: float, high: float) -> float:
 
     Examples
     --------
-    >>> from okbook.tables import covered_share
+    >>> from okbook.tables.runs import covered_share
     >>> covered_share(45, 24, 1, 69), covered_share(50, 10, 0, 100)
     (1.0, 0.4)
     """
@@ -434,13 +434,9 @@ def mark_distance(
         is inside and nearly every possible value is; ``"no sd printed"`` if the
         deviation is nan.
 
-    See Also
-    --------
-    covered_share : What "nearly every" means.
-
     Examples
     --------
-    >>> from okbook.tables import mark_distance
+    >>> from okbook.tables.runs import mark_distance
     >>> mark_distance(45, 8, 69), mark_distance(45, 24, 69, limits=(1, 69))
     ('outside', 'cannot tell')
     """
@@ -536,7 +532,8 @@ def to_markdown(comparison: Any, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> from okbook.tables import Table, compare, to_markdown
+    >>> from okbook.tables import Table, compare
+    >>> from okbook.tables.runs import to_markdown
     >>> table = Table(id="areas", rows=["1"], columns=["3"], repeats=1, compute=min)
     >>> print(to_markdown(compare(table)))
     | | | paper | ours | difference | |
@@ -862,7 +859,8 @@ def find(table_id: str) -> "Table":
 
     Examples
     --------
-    >>> from okbook.tables import TableUnknown, find
+    >>> from okbook.tables import find
+    >>> from okbook.tables.runs import TableUnknown
     >>> try:
     ...     find("ok3-table9")
     ... except TableUnknown as error:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..core import sum_rounding
+from ..core.rounding import sum_rounding
 
 # %% ../../nbs/01_trees_1_split_search.ipynb #41661480
 # Sums that were inherited from an ancestor are added up again once their rounding is so

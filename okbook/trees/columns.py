@@ -16,7 +16,7 @@ from sklearn.utils._missing import is_pandas_na
 from sklearn.utils.validation import _num_features
 
 from .._types import Array, ArrayLike
-from ..core import check_array, validate_data
+from ..core.checks import check_array, validate_data
 
 # %% ../../nbs/01_trees_8_categorical.ipynb #e93105b8
 # Inputs in single precision stay so, in a file, too; all others are made double.

@@ -9,10 +9,9 @@ __all__ = ['split_score']
 import numpy as np
 
 from .._types import ArrayLike
-from ..core import check_gram, feature_space_variance, validate_arrays
+from ..core import check_gram, feature_space_variance
 
 # %% ../../nbs/01_trees.ipynb #2b6ed41b
-@validate_arrays(K="n n", left="n; bools", sample_weight="n")
 def split_score(
     K: ArrayLike, left: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:

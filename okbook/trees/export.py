@@ -15,18 +15,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import ArrayLike
-from okbook.core import (
-    DiracKernel,
-    LinearKernel,
-    decode_weights,
-    first_largest,
-    validate_arrays,
-)
+from ..core import DiracKernel, LinearKernel, decode_weights
+from ..core.rounding import first_largest
 from .columns import categories_of
 from .tree import OutputKernelTree, node_depths, node_weights
 
 # %% ../../nbs/01_trees_4_export.ipynb #715b8221
-@validate_arrays(nodes="q; integers")
 def node_prototypes(model: OutputKernelTree, nodes: ArrayLike) -> list[Any]:
     """Output that stands for each node of a list: the mean, the class, or the training
     output nearest to the mean.

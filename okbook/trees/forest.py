@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed, Sparse
-from ..core import validate_arrays
 from ..core.predictor import _Queries
 from .lookup import LeafMixin, LeftOutLeaves
 from .pruning import prune_tree
@@ -54,7 +53,6 @@ def _append_rows(indptr, part_indices, part_data, place, indices, data, scale):
             place[i] += 1
 
 
-@validate_arrays(parts="q n; sparse, each")
 def mean_weights(parts: list[Sparse]) -> Sparse:
     """Mean of the weights of several trees (eq-ok3-17).
 
@@ -110,7 +108,6 @@ def _count_draws(draw, n_samples, sample_weight, n_draws):
     },
     prefer_skip_nested_validation=True,
 )
-@validate_arrays(sample_weight="n")
 def bootstrap_counts(
     seed: int,
     n_samples: int,
@@ -218,7 +215,6 @@ def _warn_of_equal_trees(X, n_estimators):
         )
 
 
-@validate_arrays(X="n p; missing")
 def out_of_bag_weights(trees: "list[Tree]", X: Array) -> tuple[Sparse, Array]:
     """Mean weights over the trees that have not seen an example.
 

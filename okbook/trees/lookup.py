@@ -68,7 +68,8 @@ def leaf_means(trees: "list[Tree]", V: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.trees import OutputKernelTree, leaf_means
+    >>> from okbook.trees import OutputKernelTree
+    >>> from okbook.trees.lookup import leaf_means
     >>> y = np.array([0.0, 1.0, 1.0, 9.0])
     >>> tree = OutputKernelTree(max_depth=1).fit(np.arange(4.0)[:, None], y).tree_
     >>> leaf_means([tree], y[:, None]).round(2)
@@ -112,7 +113,8 @@ class PackedTrees(NamedTuple):
 
     Examples
     --------
-    >>> from okbook.trees import OutputKernelTree, PackedTrees
+    >>> from okbook.trees import OutputKernelTree
+    >>> from okbook.trees.lookup import PackedTrees
     >>> tree = OutputKernelTree().fit([[0], [1]], [1.0, 2.0]).tree_
     >>> PackedTrees.of([tree, tree]).nodes["next"]
     array([2, 0, 1, 5, 2, 3], dtype=int32)
@@ -283,7 +285,8 @@ class ReachedLeaves:
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.trees import OutputKernelTree, PackedTrees, ReachedLeaves
+    >>> from okbook.trees import OutputKernelTree
+    >>> from okbook.trees.lookup import PackedTrees, ReachedLeaves
     >>> tree = OutputKernelTree().fit([[0], [1]], [1.0, 2.0]).tree_
     >>> reached = ReachedLeaves(PackedTrees.of([tree]), np.array([[0.8]]))
     >>> reached @ np.array([[5.0], [7.0]])
@@ -385,7 +388,8 @@ class LeftOutLeaves(ReachedLeaves):
     Examples
     --------
     >>> import numpy as np
-    >>> from okbook.trees import LeftOutLeaves, OutputKernelTree, PackedTrees
+    >>> from okbook.trees import OutputKernelTree
+    >>> from okbook.trees.lookup import LeftOutLeaves, PackedTrees
     >>> tree = OutputKernelTree().fit([[0], [1]], [1.0, 2.0]).tree_
     >>> packed, left_out = PackedTrees.of([tree, tree]), np.array([[True], [False]])
     >>> LeftOutLeaves(packed, np.array([[0.8]]), left_out) @ np.array([5.0, 7, 1, 1])
@@ -439,7 +443,8 @@ class LeafMixin(OutputKernelMixin):
 
     Examples
     --------
-    >>> from okbook.trees import LeafMixin, OutputKernelTree
+    >>> from okbook.trees import OutputKernelTree
+    >>> from okbook.trees.lookup import LeafMixin
     >>> isinstance(OutputKernelTree(), LeafMixin)
     True
     """

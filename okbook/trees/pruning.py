@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from sklearn.utils._param_validation import Interval, validate_params
 
-from ..core import sum_rounding
+from ..core.rounding import sum_rounding
 
 if TYPE_CHECKING:  # for signatures
     from okbook.trees.tree import Tree

@@ -26,18 +26,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike, Seed, Sparse
 from okbook.core import (
-    KERNEL_TERMS,
     DiracKernel,
     LinearKernel,
     OutputKernelMixin,
-    check_sample_weight,
     decode_weights,
-    is_factor,
     pivoted_cholesky,
-    sum_rounding,
-    validate_arrays,
 )
-from ..core.predictor import _Queries
+from ..core.checks import check_sample_weight
+from ..core.kernels import is_factor
+from ..core.predictor import KERNEL_TERMS, _Queries
+from ..core.rounding import sum_rounding
 from okbook.trees._splits import (
     Nodes,
     Order,
@@ -180,12 +178,6 @@ def _reached_leaves(X, children_right, feature, threshold, missing_left, sets):
     return _find_leaves(X, children_right, feature, threshold, missing_left, sets)
 
 
-@validate_arrays(
-    X="q p; missing",
-    children_right="m; integers",
-    feature="m; integers",
-    missing_left="m; bools",
-)
 def find_leaves(
     X: Array,
     children_right: Array,
@@ -222,6 +214,7 @@ def find_leaves(
     >>> find_leaves(np.array([[0.1], [0.9]]), *tree)
     array([1, 2])
     """
+    children_right, feature = np.asarray(children_right), np.asarray(feature)
     threshold = np.asarray(threshold, dtype=np.float64)
     if missing_left is None:
         missing_left = np.zeros(len(feature), bool)
@@ -229,7 +222,6 @@ def find_leaves(
     return _reached_leaves(X, *nodes, _NO_SETS)
 
 
-@validate_arrays(X="q p; missing")
 def tree_leaves(tree: Tree, X: Array) -> Array:
     """Leaf that each query reaches in a tree.
 
@@ -283,7 +275,6 @@ def _check_nodes(tree, nodes, name):
         )
 
 
-@validate_arrays(nodes="q0; integers")
 def node_weights(tree: Tree, nodes: Array) -> Sparse:
     r"""Weights of the training outputs in the mean of each node of a list
     (eq-ok3-16).
@@ -345,7 +336,6 @@ def _walk_up(leaves, depth, parent):
     return indices, indptr
 
 
-@validate_arrays(leaves="q; integers")
 def decision_paths(tree: Tree, leaves: Array) -> Sparse:
     """Nodes above some leaves, themselves included.
 
@@ -431,7 +421,6 @@ def impurity_decreases(tree: Tree, n_features: int) -> Array:
     return np.bincount(tree.feature[inner], weights=drop, minlength=n_features)
 
 
-@validate_arrays(decreases="p")
 def feature_shares(decreases: Array) -> Array:
     """Importances of the features: their shares of all decreases of the variance.
 

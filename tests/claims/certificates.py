@@ -55,48 +55,39 @@ from claims.claim import (
     draw_size,
     identical,
 )
-from okbook.forest_kernel import (
-    best_intercept,
-    linear_svm,
-    separating_hyperplane,
-    target_alignment,
-)
+from okbook.forest_kernel import linear_svm, separating_hyperplane, target_alignment
+from okbook.forest_kernel.hyperplanes import best_intercept
 from okbook.mkl import (
-    REGULARIZERS,
     KernelCombiner,
     PairProblem,
     Regularizer,
-    SmoothedLoss,
     alignment_weights,
     check_certificate,
     check_path,
     combine_grams,
-    duality_gap,
-    evaluate_many,
-    gram_moments,
     lam_max,
     learn_gram,
-    learn_gram_weights,
     machine_value,
     make_regularizer,
     mkl_path,
-    nonnegative_quadratic,
-    optimality_conditions,
-    pair_correlations,
     pair_labels,
-    smoothed_dual,
     solve_cvxpy,
     solve_newton,
     solve_sgd,
     standardize_gram,
 )
-from okbook.rkhs import (
-    MaximumMarginRegression,
-    local_svms,
-    margin_dual,
-    margin_objectives,
-    pairwise_svm,
+from okbook.mkl.duality import duality_gap, optimality_conditions
+from okbook.mkl.pairs import (
+    REGULARIZERS,
+    gram_moments,
+    nonnegative_quadratic,
+    pair_correlations,
 )
+from okbook.mkl.semidefinite import learn_gram_weights
+from okbook.mkl.solvers import SmoothedLoss, evaluate_many, smoothed_dual
+from okbook.rkhs import MaximumMarginRegression
+from okbook.rkhs.decomposable import margin_dual, margin_objectives
+from okbook.rkhs.networks import local_svms, pairwise_svm
 
 # The checks of certificates.
 CERTIFICATES = Claims()

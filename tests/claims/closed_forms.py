@@ -80,8 +80,6 @@ from okbook.rkhs import (
     OutputKernelRidge,
     RKHSFunction,
     choose_threshold,
-    curve_areas,
-    kernel_factor,
     leave_one_out_losses,
     operator_ridge,
     ridge_factor,
@@ -89,6 +87,8 @@ from okbook.rkhs import (
     ridge_weights,
     times_identity,
 )
+from okbook.rkhs.links import curve_areas
+from okbook.rkhs.semi_supervised import kernel_factor
 
 # The checks of closed forms.
 CLOSED_FORMS = Claims()

@@ -44,30 +44,31 @@ from okbook.rkhs import (
     PairFold,
     SemiSupervisedOutputKernelRidge,
     SemiSupervisedOutputKernelRidgeCV,
-    SmoothedSpectrum,
     WeightedRBFKernel,
+    knn_graph,
+)
+from okbook.rkhs.decomposable import (
+    covariance_cv_losses,
+    covariance_dual,
+    decomposable_dual,
+    decomposable_loo,
+)
+from okbook.rkhs.joint import (
+    cutting_plane,
+    loss_augmented_decode,
+    restricted_dual,
+    structured_svm,
+)
+from okbook.rkhs.links import diffusion_factor, grid_areas, round_scores
+from okbook.rkhs.networks import (
     canonical_directions,
     centred_eigh,
     completed_form,
-    covariance_cv_losses,
-    covariance_dual,
-    cutting_plane,
-    decomposable_dual,
-    decomposable_loo,
-    diffusion_factor,
     em_projection,
-    graph_smoothers,
-    grid_areas,
-    kernel_factor,
-    knn_graph,
-    loss_augmented_decode,
-    restricted_dual,
-    round_scores,
-    search_penalties,
     short_link_directions,
-    smoothed_cv_losses,
-    structured_svm,
 )
+from okbook.rkhs.semi_estimators import search_penalties, smoothed_cv_losses
+from okbook.rkhs.semi_supervised import SmoothedSpectrum, graph_smoothers, kernel_factor
 
 # The checks of graphs and networks, of the choice of penalties, and of joint kernels.
 NETWORKS = Claims()

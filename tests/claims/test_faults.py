@@ -18,7 +18,8 @@ from sklearn.utils import Bunch
 from claims.all import CLAIMS
 from claims.claim import attack
 from okbook.ensembles import RandomizedTreeClassifier
-from okbook.trees import OutputKernelTree, node_weights, tree_leaves
+from okbook.trees import OutputKernelTree
+from okbook.trees.tree import node_weights, tree_leaves
 
 
 def spoil(answer):

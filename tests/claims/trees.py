@@ -42,22 +42,18 @@ from claims.claim import (
 )
 from okbook._types import Array
 from okbook.core import OutputKernelKNN
-from okbook.ensembles import (
-    OutputKernelBoosting,
-    RandomizedTreeClassifier,
-    pessimistic_errors,
-)
+from okbook.ensembles import OutputKernelBoosting, RandomizedTreeClassifier
+from okbook.ensembles.tree import pessimistic_errors
 from okbook.trees import (
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
     OutputKernelTree,
-    impurity_decreases,
-    node_depths,
-    node_prototypes,
-    out_of_bag_weights,
     split_score,
     weakest_links,
 )
+from okbook.trees.export import node_prototypes
+from okbook.trees.forest import out_of_bag_weights
+from okbook.trees.tree import impurity_decreases, node_depths
 
 # The checks of trees.
 TREES = Claims()

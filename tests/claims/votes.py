@@ -47,26 +47,25 @@ from claims.trees import (
     all_splits,
 )
 from okbook.ensembles import (
-    MAX_SEED,
     AdaBoost,
     Bagging,
     RandomizedTreeClassifier,
-    best_stump,
     bias_variance,
-    boost_step,
     boosting_margin_bound,
     c_bound,
     kappa_error,
     margin_bound,
     margins,
     max_margin_weights,
-    out_of_bag_shares,
-    sort_stump_examples,
     vote_alignment,
     vote_margins,
     vote_moments,
     vote_shares,
 )
+from okbook.ensembles.adaboost import boost_step
+from okbook.ensembles.bagging import out_of_bag_shares
+from okbook.ensembles.tree import MAX_SEED
+from okbook.ensembles.weak_learners import best_stump, sort_stump_examples
 from okbook.forest_kernel import (
     CentredForestKernel,
     ForestKernel,

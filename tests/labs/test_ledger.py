@@ -16,7 +16,8 @@ import pytest
 
 from okbook import tables
 from okbook.cli import main
-from okbook.tables import LEDGER_PARTS, LedgerError, read_ledger
+from okbook.tables import read_ledger
+from okbook.tables.ledger import LEDGER_PARTS, LedgerError
 from okbook_book.project import notebooks
 
 ROOT = Path(__file__).parents[2]
@@ -109,29 +110,31 @@ def test_limits_hold_what_is_printed_and_measured(ledger):
 
 
 def test_totals(ledger):
-    total = tables.count_outcomes(ledger)
+    total = tables.ledger.count_outcomes(ledger)
     outside = [c for c in ledger if c.mark == "outside"]
     assert total.two == sum(c.mark.startswith("inside") for c in ledger)
     assert total.accepted + total.explained + total.unexplained == len(outside)
     for cell in outside:
         settled = bool(cell.readings or cell.explanations)
         assert (cell.outcome == "unexplained") == (not settled)
-    rows = tables.totals_table(ledger)[1]
+    rows = tables.ledger.totals_table(ledger)[1]
     assert rows[-1][1:-1] == list(total)
     assert [sum(column) for column in zip(*(r[1:-1] for r in rows[:-1]))] == list(total)
 
 
 def test_lines(ledger):
-    total = tables.count_outcomes(ledger)
-    line = tables.ledger_line("all", ledger)
+    total = tables.ledger.count_outcomes(ledger)
+    line = tables.ledger.ledger_line("all", ledger)
     assert line.startswith(f"104 printed cells: {total.two} within two deviations")
     counts = [int(count) for count in re.findall(r"\d+", line)]
     assert counts[0] == sum(counts[1:]) == 104
-    assert tables.ledger_line("ok3-figure2", ledger).startswith("1 printed cell: ")
-    data = re.findall(r"\d+", tables.ledger_line("data", ledger))
+    assert tables.ledger.ledger_line("ok3-figure2", ledger).startswith(
+        "1 printed cell: "
+    )
+    data = re.findall(r"\d+", tables.ledger.ledger_line("data", ledger))
     assert int(data[0]) + int(data[2]) + int(data[3]) == int(data[1]) == 104
     with pytest.raises(LedgerError, match="unknown part of the ledger 'rrsn'"):
-        tables.ledger_line("rrsn", ledger)
+        tables.ledger.ledger_line("rrsn", ledger)
 
 
 def test_explanations_lead_to_sections(ledger):
@@ -200,9 +203,9 @@ def test_an_explanation_holds_for_the_cells_that_it_names(folder):
     same = [w for w in bare if w != ("em", "auc-pr")]
     assert all(bare[where].outcome == told[where].outcome for where in same)
     assert told["em", "auc-roc"].explanations == ()
-    row = tables.cells_table([told["em", "auc-pr"]])[1][0]
+    row = tables.ledger.cells_table([told["em", "auc-pr"]])[1][0]
     assert row[-1] == "rrsn-table2-why (lab-rrsn-proteins)"
-    (told,) = tables.ledger_sentences(list(told.values()))
+    (told,) = tables.ledger.ledger_sentences(list(told.values()))
     assert told.endswith(
         "(lab-rrsn-proteins): The spectrum of OK3 and of R2Q is another one."
     )
@@ -293,7 +296,7 @@ def test_an_accepted_reading_reaches_all_cells(folder):
         assert reading["reading"] == "a toy" and math.isclose(distance, 1.5)
         was = bare[where].outcome
         assert cell.outcome == ("accepted" if was == "unexplained" else was)
-    line = tables.ledger_line("rrsn-table2", list(cells.values()))
+    line = tables.ledger.ledger_line("rrsn-table2", list(cells.values()))
     assert "4 reached by an accepted reading" in line and "unexplained" not in line
 
 
@@ -324,8 +327,11 @@ def test_command(capsys, monkeypatch, ledger):
     monkeypatch.chdir(ROOT)
     assert main(["ledger"]) == 0
     seen = capsys.readouterr().out
-    assert seen.splitlines()[-2] == tables.ledger_line("all", ledger)
-    assert f"| all | {' | '.join(map(str, tables.count_outcomes(ledger)))} |" in seen
+    assert seen.splitlines()[-2] == tables.ledger.ledger_line("all", ledger)
+    assert (
+        f"| all | {' | '.join(map(str, tables.ledger.count_outcomes(ledger)))} |"
+        in seen
+    )
     assert main(["ledger", "--all", "--csv"]) == 0
     lines = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert len(lines) == 105 and lines[0][:3] == ["table", "row", "column"]
@@ -353,7 +359,7 @@ def test_role(tmp_path, ledger):
     )
     assert done.returncode == 0, done.stderr
     text = " ".join((tmp_path / "out" / "index.txt").read_text().split())
-    assert f"Totals: {tables.ledger_line('all', ledger)}" in text
+    assert f"Totals: {tables.ledger.ledger_line('all', ledger)}" in text
     (error,) = [line for line in done.stderr.splitlines() if "ERROR" in line]
     assert "other.md" in error and "unknown part of the ledger 'everything'" in error
 

@@ -28,7 +28,8 @@ import toy_lab
 
 from okbook import tables
 from okbook.datasets import DatasetNotFound
-from okbook.tables import Key, Table, cells, read_cells, run, runs
+from okbook.tables import Table, cells, read_cells, run, runs
+from okbook.tables.cells import Key
 
 ROOT = Path(__file__).parents[2]
 TOY, SLOW = toy_lab.TABLE, toy_lab.SLOW

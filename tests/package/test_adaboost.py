@@ -23,18 +23,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from okbook.datasets import DatasetNotFound, load_uci
-from okbook.ensembles import (
-    AdaBoost,
-    DecisionStump,
-    RandomizedTreeClassifier,
+from okbook.ensembles import AdaBoost, DecisionStump, RandomizedTreeClassifier
+from okbook.ensembles.adaboost import (
     agreement,
-    best_stump,
     boost_step,
-    sort_features,
-    sort_stump_examples,
     staged_votes,
     vote_probabilities,
 )
+from okbook.ensembles.tree import sort_features
+from okbook.ensembles.weak_learners import best_stump, sort_stump_examples
 
 assert_allclose, assert_array_equal = (
     np.testing.assert_allclose,

@@ -21,19 +21,17 @@ from okbook.mkl import (
     certificate,
     check_certificate,
     check_path,
-    dual_value,
-    duality_gap,
     lam_max,
     make_regularizer,
     mkl_path,
-    relative_gap,
-    smoothed_dual,
     solve_cvxpy,
     solve_newton,
     solve_sgd,
     standardize_gram,
-    sum_error,
 )
+from okbook.mkl.duality import dual_value, duality_gap, relative_gap
+from okbook.mkl.pairs import sum_error
+from okbook.mkl.solvers import smoothed_dual
 from okbook.tables import read_cells
 
 TABLES = Path(__file__).parents[2] / "tables"

@@ -106,7 +106,7 @@ def film(**changes):
         ),
         (lambda A: stress_layout(A, -1), "'n_steps' parameter of stress_layout"),
         (lambda A: stress_layout(A - 1), "D must hold distances: the least is -1"),
-        (lambda A: stress_layout(A[:2]), r"D must have the shape \(n, n\)"),
+        (lambda A: stress_layout(A[:2]), "D must be square"),
         (lambda A: stress_layout(A * np.nan), "NaN"),
         (
             lambda A: draw_links(5, [[0, 1]]),

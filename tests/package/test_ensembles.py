@@ -21,24 +21,19 @@ from sklearn.tree import DecisionTreeClassifier
 
 from okbook.ensembles import (
     Bagging,
-    Bootstrap,
     DecisionStump,
     OutputKernelBoosting,
     RandomizedTreeClassifier,
-    best_stump,
     bias_variance,
-    boost_step,
-    bootstrap_sample,
     margins,
-    out_of_bag_shares,
-    pessimistic_errors,
-    shrink_residuals,
-    sort_features,
-    sort_stump_examples,
-    staged_votes,
     vote_shares,
 )
-from okbook.trees import FactorOutputs
+from okbook.ensembles.adaboost import boost_step, staged_votes
+from okbook.ensembles.bagging import Bootstrap, bootstrap_sample, out_of_bag_shares
+from okbook.ensembles.kernel_boosting import shrink_residuals
+from okbook.ensembles.tree import pessimistic_errors, sort_features
+from okbook.ensembles.weak_learners import best_stump, sort_stump_examples
+from okbook.trees.tree import FactorOutputs
 
 WEIGHTED = "check_sample_weight_equivalence_on_dense_data"
 MODELS = [

@@ -38,13 +38,9 @@ from okbook.forest_kernel import (
     CentredForestKernel,
     ForestKernel,
     ForestKernelSVC,
-    ancestor_map,
-    best_intercept,
     hyperplanes,
     kernel as module,
-    leaf_machines,
     leaf_map,
-    leaf_numbers,
     linear_svm,
     nearest_ancestor_gram,
     oob_accuracies,
@@ -52,9 +48,10 @@ from okbook.forest_kernel import (
     separating_hyperplane,
     shared_leaf_gram,
     target_alignment,
-    tree_shape,
     vote_hyperplane,
 )
+from okbook.forest_kernel.hyperplanes import best_intercept, leaf_machines
+from okbook.forest_kernel.kernel import ancestor_map, leaf_numbers, tree_shape
 from okbook.trees import OutputKernelExtraTrees, OutputKernelRandomForest
 
 FORESTS = {

@@ -21,7 +21,8 @@ import okbook
 from okbook import _extras, _numba_cache
 from okbook.cli import main
 from okbook.core import Kernel
-from okbook.tables import cells, table_folder
+from okbook.tables import cells
+from okbook.tables.cells import table_folder
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = ("cvxpy", "matplotlib", "pandas", "pooch", "tqdm")
@@ -143,7 +144,7 @@ ENTRIES = {
     ],
     "okbook.mkl.semidefinite": [
         lambda: okbook.mkl.learn_gram([0, 1, 0, 1]),
-        lambda: okbook.mkl.learn_gram_weights([np.eye(4)], [0, 1, 0, 1]),
+        lambda: okbook.mkl.semidefinite.learn_gram_weights([np.eye(4)], [0, 1, 0, 1]),
     ],
     "okbook.ensembles.margins": [
         lambda: okbook.ensembles.max_margin_weights([[1, 1]], [1, 1])

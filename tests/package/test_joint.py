@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from okbook.core import GramKernel
-from okbook.rkhs import (
-    StructuredSVM,
+from okbook.rkhs import StructuredSVM
+from okbook.rkhs.joint import (
     cutting_plane,
     loss_augmented_decode,
     restricted_dual,

@@ -14,21 +14,21 @@ from okbook.core import RBFKernel, alignment, center_gram, centered_alignment, i
 from okbook.mkl import (
     PairProblem,
     Regularizer,
-    dual_value,
-    duality_gap,
-    gram_moments,
     lam_max,
     make_regularizer,
-    map_row_blocks,
-    nonnegative_quadratic,
-    optimality_conditions,
-    pair_correlations,
     pair_labels,
     solve_cvxpy,
     solve_newton,
     standardize_gram,
 )
-from okbook.mkl.pairs import _pack_upper
+from okbook.mkl.duality import dual_value, duality_gap, optimality_conditions
+from okbook.mkl.pairs import (
+    _pack_upper,
+    gram_moments,
+    map_row_blocks,
+    nonnegative_quadratic,
+    pair_correlations,
+)
 
 TERMS = ["l2", "l1", "l2-corr", "l1-corr", "sparse-corr"]
 

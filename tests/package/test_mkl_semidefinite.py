@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from okbook.mkl import learn_gram, learn_gram_weights, machine_value
+from okbook.mkl import learn_gram, machine_value
+from okbook.mkl.semidefinite import learn_gram_weights
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,8 @@ from okbook.rkhs import (
     LocalModelSVM,
     MetricLinks,
     PairwiseKernelSVM,
+)
+from okbook.rkhs.networks import (
     canonical_directions,
     centred_eigh,
     completed_form,

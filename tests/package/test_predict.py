@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import okbook as ok
 from okbook.core import decode_weights
-from okbook.trees import ReachedLeaves
+from okbook.trees.lookup import ReachedLeaves
 
 TREES = [
     ok.OutputKernelTree(random_state=0),

@@ -63,5 +63,5 @@ def test_what_cannot_be_measured():
     for measure in (feature_space_measure, kernel_polarization, mean_direction):
         with pytest.raises(ValueError, match="Two classes are needed"):
             measure(np.eye(3), [0, 0, 0])
-        with pytest.raises(ValueError, match="shape"):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             measure(np.eye(3), [0, 1])

@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, clone
 import okbook as ok
 from okbook import core
 from okbook.drawing import strongest_links
-from okbook.rkhs import choose_threshold, curve_areas
+from okbook.rkhs import choose_threshold
+from okbook.rkhs.links import curve_areas
 
 CASES = int(os.environ.get("OKBOOK_CASES", 500))  # more of them: a search by hand
 SEEDS = range(CASES // 25)
@@ -46,12 +47,14 @@ def test_distances(seed):
     rng, A = draw(seed, 15)
     near = A[:5] + 1e-9 * np.ptp(A, axis=0) * rng.standard_normal((5, 2))
     for a, b in ((A, A), (near, A)):
-        found, right = core.vector_distances(a, b), squares(a, b)
+        found, right = core.rounding.vector_distances(a, b), squares(a, b)
         assert (abs(exact(found) - right) <= right * Fraction(1e-9)).all()
-        columns, found = core.nearest_vectors(a, core.VectorSet.of(b), 3)
+        columns, found = core.rounding.nearest_vectors(
+            a, core.rounding.VectorSet.of(b), 3
+        )
         right = np.take_along_axis(right, columns, axis=1)
         assert (abs(exact(found) - right) <= right * Fraction(1e-9)).all()
-    found = core.vector_distances(A, A)
+    found = core.rounding.vector_distances(A, A)
     assert_array_equal(found, found.T)
 
 

@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from okbook.core import RBFKernel, is_psd
 from okbook.forest_kernel import feature_space_measure, target_alignment
-from okbook.mkl import PairProblem, check_certificate, make_regularizer, relative_gap
-from okbook.rkhs import restricted_dual, structured_svm
+from okbook.mkl import PairProblem, check_certificate, make_regularizer
+from okbook.mkl.duality import relative_gap
+from okbook.rkhs.joint import restricted_dual, structured_svm
 from okbook.trees import OutputKernelExtraTrees
 
 ROOT = Path(__file__).parents[2]

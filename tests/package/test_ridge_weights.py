@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeCV
 
-from okbook.core import warn_at_end
+from okbook.core.scores import warn_at_end
 from okbook.rkhs import (
     CovarianceRidgeCV,
     KernelDependencyEstimation,

@@ -28,12 +28,14 @@ from okbook.rkhs import (
     MultiTaskRidge,
     MultiTaskRidgeCV,
     OutputKernelRidge,
+    operator_ridge,
+)
+from okbook.rkhs.decomposable import (
     covariance_cv_losses,
     covariance_dual,
     decomposable_dual,
     decomposable_loo,
     margin_objectives,
-    operator_ridge,
 )
 
 SMALL = {"lam_grid": (0.1, 1.0), "cv": 2}

@@ -23,17 +23,21 @@ from okbook.rkhs import (
     OutputKernelRidge,
     SemiSupervisedOutputKernelRidge,
     SemiSupervisedOutputKernelRidgeCV,
+    kernel_graph,
+    knn_graph,
+)
+from okbook.rkhs.semi_estimators import (
+    extend_factor,
+    kernel_remainder,
+    search_penalties,
+    smoothed_cv_losses,
+)
+from okbook.rkhs.semi_supervised import (
     SmoothedSpectrum,
     check_graph,
     check_labelled,
-    extend_factor,
     graph_smoothers,
     kernel_factor,
-    kernel_graph,
-    kernel_remainder,
-    knn_graph,
-    search_penalties,
-    smoothed_cv_losses,
 )
 
 SMOOTHERS = ["laplacian", "diffusion", "diffusion-graph"]

@@ -24,13 +24,10 @@ from okbook.core import (
     is_psd,
     make_psd,
 )
-from okbook.rkhs import (
-    OutputKernelRidge,
-    centred_eigh,
-    check_graph,
-    kernel_graph,
-    output_directions,
-)
+from okbook.rkhs import OutputKernelRidge, kernel_graph
+from okbook.rkhs.leave_one_out import output_directions
+from okbook.rkhs.networks import centred_eigh
+from okbook.rkhs.semi_supervised import check_graph
 
 SCALES = [1e-30, 1e-20, 1e-9, 1.0, 1e9, 1e20, 1e30]
 METHODS = ["clip", "flip", "shift"]

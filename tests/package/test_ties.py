@@ -14,18 +14,16 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from okbook.core import (
-    LinearKernel,
-    OutputKernelKNN,
+from okbook.core import LinearKernel, OutputKernelKNN, decode_weights
+from okbook.core.rounding import (
+    UNIT,
     VectorSet,
-    decode_weights,
     first_k_smallest,
     first_largest,
     first_smallest,
     nearest_vectors,
     order_up_to_ties,
 )
-from okbook.core.rounding import UNIT
 from okbook.ensembles import AdaBoost, DecisionStump, RandomizedTreeClassifier
 from okbook.trees import OutputKernelExtraTrees, OutputKernelTree
 

@@ -35,20 +35,20 @@ from okbook.trees import (
     OutputKernelRandomForest,
     OutputKernelTree,
     _splits,
-    bootstrap_counts,
-    decision_paths,
     export_text,
-    find_leaves,
-    mean_weights,
-    node_weights,
-    out_of_bag_weights,
     plot_tree,
     prune_tree,
+    split_score,
+    tree as trees,
+)
+from okbook.trees.forest import bootstrap_counts, mean_weights, out_of_bag_weights
+from okbook.trees.tree import (
+    decision_paths,
+    find_leaves,
+    node_weights,
     resolve_max_features,
     resolve_min_samples,
     search_form,
-    split_score,
-    tree as trees,
     tree_leaves,
 )
 
@@ -1068,7 +1068,7 @@ def test_a_common_factor_of_the_weights_makes_no_difference(model, kernel):
         (np.ma.array(np.ones(6), mask=[1, 0, 0, 0, 0, 0]), "1 masked entries"),
         (np.arange(6).astype("M8[D]"), r"sample_weight holds dates.* datetime64\[D\]"),
         (list("abcdef"), "sample_weight must be an array"),
-        ([[1, 2], [1], 1, 1, 1, 1], "sample_weight is ragged"),
+        ([[1, 2], [1], 1, 1, 1, 1], "sample_weight must be an array: .* inhomogeneous"),
         (np.ones((6, 2)), r"got shape \(6, 2\)"),
         (np.r_[1e-200, np.ones(5)], "differ by more than a factor of 2e.60"),
     ],
@@ -1113,8 +1113,10 @@ def test_functions_say_what_they_are_given(call, message):
 
 def test_a_grower_takes_as_many_outputs_as_inputs():
     X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
-    rules = trees.growth_rules(OutputKernelTree(), 24, 3)
-    grower = trees.TreeGrower(X, trees.FactorOutputs.of(X[:3].astype(float)), rules)
+    rules = trees.tree.growth_rules(OutputKernelTree(), 24, 3)
+    grower = trees.tree.TreeGrower(
+        X, trees.tree.FactorOutputs.of(X[:3].astype(float)), rules
+    )
     with pytest.raises(ValueError, match="each of the 24 inputs: got 3"):
         grower.grow(None, 0)
 

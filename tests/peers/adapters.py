@@ -23,7 +23,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from okbook.core import OutputKernelKNN, PairwiseKernel, pr_auc, roc_auc
-from okbook.ensembles import AdaBoost, Bagging, vote_probabilities
+from okbook.ensembles import AdaBoost, Bagging
+from okbook.ensembles.adaboost import vote_probabilities
 from okbook.mkl import UniformMKL
 from okbook.rkhs import OutputKernelRidge
 from okbook.trees import (
@@ -31,12 +32,9 @@ from okbook.trees import (
     OutputKernelRandomForest,
     OutputKernelTree,
     Tree,
-    decision_paths,
-    node_depths,
-    node_weights,
-    out_of_bag_weights,
-    tree_leaves,
 )
+from okbook.trees.forest import out_of_bag_weights
+from okbook.trees.tree import decision_paths, node_depths, node_weights, tree_leaves
 
 ANY = object()  # a parameter of speed, or one that a mixin below passes on
 OUTCOMES = {}  # of the tests, by their names
