@@ -21,7 +21,6 @@ from sklearn.utils import ClassifierTags, RegressorTags, check_scalar
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
-    validate_parameter_constraints,
     validate_params,
 )
 from sklearn.utils.extmath import row_norms
@@ -902,11 +901,12 @@ class OutputKernelMixin:
     ``activations(X) @ contributions(V)`` equal to ``weights(X) @ V`` for all ``V``:
     what each unit (a leaf, a training example) adds does not depend on the query, and
     is computed once.
-    ``_fit_outputs`` validates the parameters: those three, and all that are in
-    ``_parameter_constraints`` of the estimator. ``_checked_weights(X)`` are weights
-    of a checked shape. For weights that do not come from ``weights(X)``, as those
-    of the trees that have not seen an example, there are ``_predict(W)``,
-    ``_losses(W, y)`` and ``_score(W, y, sample_weight)``.
+    Parameters are validated as in scikit-learn: ``fit`` begins with
+    ``self._validate_params()``, and ``_parameter_constraints`` has the constraints of
+    those three. ``_checked_weights(X)`` are weights of a checked shape. For weights
+    that do not come from ``weights(X)``, as those of the trees that have not seen an
+    example, there are ``_predict(W)``, ``_losses(W, y)`` and
+    ``_score(W, y, sample_weight)``.
 
     Attributes
     ----------
@@ -944,6 +944,7 @@ class OutputKernelMixin:
     ...         self.candidates = candidates
     ...
     ...     def fit(self, X, y):
+    ...         self._validate_params()
     ...         self.X_ = validate_data(self, X)
     ...         self._fit_outputs(y, n_samples=len(self.X_))
     ...         return self
@@ -963,14 +964,9 @@ class OutputKernelMixin:
     }
 
     def _fit_outputs(self, y, n_samples, check_psd=True):
-        """Validate the parameters and ``y``, and set the attributes that describe the
-        outputs; ``check_psd``: whether to check eigenvalues now, unless a theorem says
-        that they are not negative."""
-        validate_parameter_constraints(
-            {**OutputKernelMixin._parameter_constraints, **self._parameter_constraints},
-            self.get_params(deep=False),
-            caller_name=type(self).__name__,
-        )
+        """Check ``y``, and set the attributes that describe the outputs;
+        ``check_psd``: whether to check eigenvalues now, unless a theorem says that they
+        are not negative."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y "
@@ -2084,6 +2080,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             For fewer than two examples, lengths that differ, NaN, more neighbours than
             examples, or outputs that the kernel is not defined on.
         """
+        self._validate_params()
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._fit_outputs(y, n_samples=len(X))
         if self.n_neighbors > len(X):

@@ -62,6 +62,7 @@ def loss_augmented_decode(F: Array, K: Array, truth: Array) -> tuple[Array, Arra
     >>> loss_augmented_decode(F, np.eye(3), [0, 1])
     (array([2, 1]), array([1.3, 0. ]))
     """
+    truth = np.asarray(truth)
     own = np.take_along_axis(F, truth[:, None], axis=1)
     diagonal = K.diagonal()[truth][:, None]
     violations = diagonal - K[truth] + (F - own)

@@ -36,7 +36,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse, Splitter
 from ..core import RBFKernel, check_gram, graph_adjacency, graph_laplacian
-from ..core.checks import check_array, validate_data
+from ..core.checks import check_array, check_square, validate_data
 from ..core.rounding import first_largest, sum_rounding
 from ..core.scores import check_grid, check_learner, warn_at_end
 from .ridge import OutputKernelRidge, ridge_factor
@@ -327,14 +327,6 @@ def _read_mask(mask, name, wanted, shape):
     return mask.astype(bool, copy=False)
 
 
-def _read_network(A):
-    "A square matrix of numbers."
-    A = check_array(A, input_name="A")
-    if A.shape[0] != A.shape[1]:
-        raise ValueError(f"A must be square: got shape {A.shape}.")
-    return A
-
-
 def _read_places(values, name, n):
     "Numbers of nodes, a vector."
     values = check_array(
@@ -460,7 +452,7 @@ class NodeFold(_DiffusionFold):
         known: ArrayLike | None = None,
     ) -> None:
         _check_kind(kind)
-        A = _read_network(A)
+        A = check_square(A, "A")
         held = _read_places(held, "held", len(A))
         kept = np.setdiff1d(np.arange(len(A)), held)
         if not len(held) or not len(kept) or len(kept) + len(held) > len(A):
@@ -560,7 +552,7 @@ class PairFold(_DiffusionFold):
     """
 
     def __init__(self, A: Array, rows: Array, cols: Array) -> None:
-        left = np.array(_read_network(A), dtype=float)
+        left = np.array(check_square(A, "A"), dtype=float)
         rows = _read_places(rows, "rows", len(left))
         cols = _read_places(cols, "cols", len(left))
         if len(rows) != len(cols):
@@ -628,7 +620,7 @@ def pair_folds(
     >>> [len(fold.truth) for fold in pair_folds(np.ones((4, 4)) - np.eye(4), None, 3)]
     [2, 2, 2]
     """
-    A = _read_network(A)
+    A = check_square(A, "A")
     wanted = f"hold True for each pair that is known, and have shape {A.shape}"
     known = np.ones(A.shape, dtype=bool) if known is None else known
     known = _read_mask(known, "known", wanted, A.shape)

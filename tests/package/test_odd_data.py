@@ -6,10 +6,12 @@ The calls are those of the docstrings' examples, see `odd_data`.
 
 import functools
 import os
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.base
 from odd_data import (
     Call,
     judge,
@@ -148,6 +150,25 @@ def test_odd_data():
                 found.append(f"{call.name}({argument}): {variant}: {verdict}: {word}")
     assert n_cases > 1000
     assert not found, f"{len(found)} of {n_cases}:\n" + "\n".join(found)
+
+
+def test_a_fit_validates_its_parameters_once(monkeypatch):
+    counts, validate = Counter(), sklearn.base.validate_parameter_constraints
+
+    def counted(constraints, params, caller_name):
+        counts[caller_name] += 1
+        validate(constraints, params, caller_name=caller_name)
+
+    monkeypatch.setattr(sklearn.base, "validate_parameter_constraints", counted)
+    tried = set()
+    for call in recorded().values():
+        name, _, method = call.name.partition(".")
+        if method == "fit" and name in okbook.__all__ and name not in tried:
+            counts.clear()
+            call.function(*call.args, **call.kwargs)
+            assert counts[name] <= 1, name
+            tried.add(name)
+    assert len(tried) > 30
 
 
 # The cases of the issue
