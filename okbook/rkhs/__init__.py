@@ -56,6 +56,7 @@ from .ridge import (
 from .semi_estimators import (
     SemiSupervisedOutputKernelRidge,
     SemiSupervisedOutputKernelRidgeCV,
+    SmoothedRidgeMixin,
 )
 from .semi_supervised import (
     kernel_graph,
@@ -84,6 +85,7 @@ __all__ = [
     "RKHSFunction",
     "SemiSupervisedOutputKernelRidge",
     "SemiSupervisedOutputKernelRidgeCV",
+    "SmoothedRidgeMixin",
     "StructuredSVM",
     "WeightedRBFKernel",
     "bipartite_adjacency",

@@ -17,6 +17,9 @@ from .forest import (
     OutputKernelExtraTrees,
     OutputKernelRandomForest,
 )
+from .lookup import (
+    LeafMixin,
+)
 from .pruning import (
     prune_tree,
     weakest_links,
@@ -27,6 +30,7 @@ from .tree import (
 )
 
 __all__ = [
+    "LeafMixin",
     "OutputKernelBagging",
     "OutputKernelExtraTrees",
     "OutputKernelRandomForest",
