@@ -1392,7 +1392,7 @@ def test_bad_gram_matrices(case, way):
             {"input_kernel": 3},
             X6,
             ValueError,
-            "Unknown kernel 3: expected a kernel, .* for input_kernel",
+            "'input_kernel' parameter .* Got 3",
         ),
         (
             {"input_kernel_params": 3},
