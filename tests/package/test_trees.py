@@ -1113,10 +1113,8 @@ def test_functions_say_what_they_are_given(call, message):
 
 def test_a_grower_takes_as_many_outputs_as_inputs():
     X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
-    rules = trees.tree.growth_rules(OutputKernelTree(), 24, 3)
-    grower = trees.tree.TreeGrower(
-        X, trees.tree.FactorOutputs.of(X[:3].astype(float)), rules
-    )
+    rules = trees.growth_rules(OutputKernelTree(), 24, 3)
+    grower = trees.TreeGrower(X, trees.FactorOutputs.of(X[:3].astype(float)), rules)
     with pytest.raises(ValueError, match="each of the 24 inputs: got 3"):
         grower.grow(None, 0)
 
