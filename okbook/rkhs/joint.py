@@ -203,7 +203,8 @@ def restricted_dual(
     start = np.eye(len(b))[0] if alpha is None else np.maximum(alpha, 0.0)
     if not start.sum() > 0:
         raise ValueError("alpha must have a positive entry.")
-    check_finite(start.sum(), "The sum of alpha", alpha=start)
+    with np.errstate(over="ignore"):
+        check_finite(start.sum(), "The sum of alpha", alpha=start)
     return _solve_dual(H, b, C, start, tol, max_steps)
 
 
