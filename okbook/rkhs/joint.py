@@ -201,7 +201,7 @@ def restricted_dual(
     check_penalty(C, "C")
     H = check_gram(H, name="H")
     start = np.eye(len(b))[0] if alpha is None else np.maximum(alpha, 0.0)
-    if not start.sum() > 0:
+    if not start.any():
         raise ValueError("alpha must have a positive entry.")
     with np.errstate(over="ignore"):
         check_finite(start.sum(), "The sum of alpha", alpha=start)
