@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array as _check_array, check_X_y, get_tags
+from sklearn.utils import (
+    check_array as _check_array,
+    check_X_y,
+    column_or_1d,
+    get_tags,
+)
 from sklearn.utils.validation import validate_data as _validate_data
 
 from .._types import Array, ArrayLike, Inputs, Sparse
@@ -91,7 +96,7 @@ def _read(values, name, options):
     if kept or np.isscalar(values):
         _refuse_odd(values, name, numeric)
         kinds = np.atleast_1d(getattr(values, "dtypes", None))
-        if numeric and object in [*kinds]:
+        if numeric and object in [*kinds]:  # the frame is kept, for its names
             _as_floats(values, name, whole)
         return values
     array = _convert(values, name)
@@ -112,12 +117,20 @@ def check_array(
     """Read an array as scikit-learn's function of the same name does, and refuse masked
     entries, dates among numbers, and missing labels."""
     given, array = array, _read(array, input_name, options)
+    if options.get("ensure_min_samples", 1):
+        if not np.shape(array):
+            raise TypeError(f"{input_name} must be an array: got {given!r:.40}.")
+        if not np.shape(array)[0]:
+            raise ValueError(
+                f"{input_name} must hold at least one example: got shape "
+                f"{np.shape(array)}."
+            )
     if (
         options.get("dtype", "numeric") is None
         and options.get("ensure_all_finite", True) is True
     ):
-        labels = "labels" if input_name in ("y", "Y") else "values"
-        _refuse_missing(given, input_name, labels)
+        labels = input_name.split(" ")[-1] in ("y", "Y")
+        _refuse_missing(given, input_name, "labels" if labels else "values")
     return _check_array(array, input_name=input_name, **options)
 
 
@@ -171,14 +184,16 @@ def validate_data(
     return _validate_data(estimator, X, y, **options)
 
 
+def check_label_vector(y: ArrayLike) -> Array:
+    """Labels as a vector, none of them missing."""
+    return column_or_1d(check_array(y, dtype=None, ensure_2d=False, input_name="y"))
+
+
 def check_square(K: Inputs, input_name: str = "K") -> Array:
     """A square matrix of finite numbers, such as a Gram matrix of training examples."""
     K = check_array(K, dtype=_FLOATS, input_name=input_name)
     if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"{input_name} must be square, one row and one column for each example: "
-            f"got shape {K.shape}."
-        )
+        raise ValueError(f"{input_name} must be square: got shape {K.shape}.")
     return K  # type: ignore[return-value]
 
 # %% ../../nbs/00_core_4_checks.ipynb #3c0de008

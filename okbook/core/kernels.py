@@ -780,7 +780,7 @@ def check_gram(K: Inputs, *, name: str = "K", psd: bool = True) -> Array:
     K = _square(K, name)
     _check_symmetric(K, name)
     if psd:
-        check_psd(K, name=name)
+        _refuse_indefinite(K, name)
     return K
 
 
@@ -814,7 +814,11 @@ def check_psd(K: Array, *, name: str = "K") -> None:
     >>> from okbook.core import check_psd
     >>> check_psd(np.eye(2))
     """
-    if (why := _indefinite(check_square(K, name))) is not None:
+    _refuse_indefinite(check_square(K, name), name)
+
+
+def _refuse_indefinite(K, name):
+    if (why := _indefinite(K)) is not None:
         raise ValueError(
             f"{name} must be positive semi-definite, but {why}. A similarity that is "
             "no kernel becomes one by okbook.core.make_psd, which clips, flips or "

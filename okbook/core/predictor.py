@@ -534,7 +534,7 @@ def feature_space_variance(
     >>> feature_space_variance([[1.0, 0.0], [0.0, 1.0]])
     0.5
     """
-    K = check_square(K)
+    K = np.asarray(check_square(K), dtype=float)
     diag = K.diagonal() if diag is None else np.asarray(diag)
     w = _normalized_weights(sample_weight, len(K))
     square = w @ diag

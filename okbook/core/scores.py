@@ -435,6 +435,10 @@ def alignment(K1: Array, K2: Array) -> float:
     """
     K1, K2 = check_square(K1, "K1"), check_square(K2, "K2")
     check_consistent_length(K1, K2)
+    return _cosine(K1, K2)
+
+
+def _cosine(K1, K2):
     with np.errstate(over="ignore"):
         norm = np.linalg.norm(K1) * np.linalg.norm(K2)
     check_finite(norm, "The alignment", K1=K1, K2=K2)
@@ -467,7 +471,9 @@ def centered_alignment(K1: Array, K2: Array) -> float:
     >>> round(centered_alignment(np.eye(2), 7 * np.eye(2) + 1), 3)
     1.0
     """
-    return alignment(center_gram(K1), center_gram(K2))
+    K1, K2 = center_gram(K1), center_gram(K2)
+    check_consistent_length(K1, K2)
+    return _cosine(K1, K2)
 
 
 def alignment_matrix(kernels: ArrayLike) -> Array:
@@ -504,7 +510,7 @@ def alignment_matrix(kernels: ArrayLike) -> Array:
     """
     kernels = check_array(
         kernels,
-        dtype=[np.float64, np.float32],
+        dtype=_FLOATS,
         ensure_2d=False,
         allow_nd=True,
         input_name="kernels",

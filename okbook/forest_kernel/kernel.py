@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree._tree import Tree
-from sklearn.utils import _safe_indexing, column_or_1d, gen_batches, get_tags
+from sklearn.utils import _safe_indexing, gen_batches, get_tags
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -31,7 +31,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, Seed, Sparse
 from ..core import Kernel
-from ..core.checks import check_array, check_square, validate_data
+from okbook.core.checks import (
+    check_array,
+    check_label_vector,
+    check_square,
+    validate_data,
+)
 from ..core.scores import check_learner
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
@@ -59,8 +64,7 @@ def class_signs(y: ArrayLike) -> Array:
     >>> class_signs(["no", "yes", "no"])
     array([-1.,  1., -1.])
     """
-    y = check_array(y, dtype=None, ensure_2d=False, input_name="y")
-    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    classes, codes = np.unique(check_label_vector(y), return_inverse=True)
     if len(classes) != 2:
         raise ValueError(
             f"Two classes are needed: y has {len(classes)}, {classes[:5].tolist()}."

@@ -85,7 +85,7 @@ def mean_direction(K: ArrayLike, y: ArrayLike) -> Array:
     >>> mean_direction([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     array([-1.,  1.])
     """
-    K, plus = check_square(K), class_signs(y) > 0
+    K, plus = np.asarray(check_square(K), dtype=float), class_signs(y) > 0
     check_consistent_length(K, plus)
     return K[:, plus].mean(axis=1) - K[:, ~plus].mean(axis=1)
 
@@ -130,7 +130,7 @@ def feature_space_measure(K: ArrayLike, y: ArrayLike) -> float:
     >>> feature_space_measure([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     0.0
     """
-    K = check_square(K)
+    K = np.asarray(check_square(K), dtype=float)
     h, plus = mean_direction(K / (np.abs(K).max() or 1.0), y), class_signs(y) > 0
     square = h[plus].mean() - h[~plus].mean()  # of the distance of the means
     if square <= 1e-12:

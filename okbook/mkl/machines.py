@@ -25,7 +25,6 @@ from sklearn.utils import (
     _safe_indexing,
     check_consistent_length,
     check_random_state,
-    column_or_1d,
 )
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.metaestimators import available_if
@@ -36,6 +35,7 @@ from ..core import DiracKernel, LinearKernel, RBFKernel, check_gram, check_kerne
 from okbook.core.checks import (
     check_array,
     check_class_weight,
+    check_label_vector,
     check_square,
     is_finite,
     validate_data,
@@ -1198,7 +1198,7 @@ def alignment_weights(
     array([1., 0.])
     """
     kernels = [check_square(K, f"kernels[{m}]") for m, K in enumerate(kernels)]
-    y = column_or_1d(check_array(y, dtype=None, ensure_2d=False, input_name="y"))
+    y = check_label_vector(y)
     if not kernels:
         raise ValueError("kernels must hold at least one Gram matrix: got none.")
     if any(np.shape(K) != (len(y), len(y)) for K in kernels):

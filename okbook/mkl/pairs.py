@@ -17,13 +17,13 @@ import numpy as np
 import scipy.linalg as sla
 from joblib import effective_n_jobs
 from numba import njit
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._types import Array, ArrayLike, Seed
 from ..core import check_gram
-from ..core.checks import check_array
+from ..core.checks import check_array, check_label_vector
 from ..core.predictor import KERNEL_TERMS
 from ..core.rounding import sum_rounding
 
@@ -224,10 +224,7 @@ def pair_labels(y: ArrayLike) -> Array:
     >>> pair_labels(["a", "b", "a"])
     array([ 1., -1.,  1.,  1., -1.,  1.], dtype=float32)
     """
-    codes = np.unique(
-        column_or_1d(check_array(y, dtype=None, ensure_2d=False, input_name="y")),
-        return_inverse=True,
-    )[1]
+    codes = np.unique(check_label_vector(y), return_inverse=True)[1]
     t = np.empty(len(codes) * (len(codes) + 1) // 2, dtype=np.float32)
     _label_rows(codes, 0, len(codes), t)
     return t
@@ -409,7 +406,7 @@ def check_classes(y: ArrayLike) -> tuple[Array, Array, Array]:
     >>> check_classes(["b", "a", "b", "a"])[1]
     array([1, 0, 1, 0])
     """
-    y = column_or_1d(check_array(y, dtype=None, ensure_2d=False, input_name="y"))
+    y = check_label_vector(y)
     check_classification_targets(y)
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2:

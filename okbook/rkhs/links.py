@@ -1521,7 +1521,6 @@ class WeightedRBFKernel(RBFKernel):
             self.column_weights,
             dtype=np.float64,
             ensure_2d=False,
-            ensure_min_samples=0,
             input_name="column_weights",
         )
         if weights.shape != Y.shape[1:] or (weights < 0).any():

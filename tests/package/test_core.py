@@ -578,15 +578,25 @@ def test_alignment_of_several_kernels(n):
 
 def test_alignment_is_one_of_square_matrices():
     wide = np.ones((3, 4))
-    for call in (
-        lambda: core.alignment(wide, wide),
-        lambda: core.alignment(np.eye(3), wide),
-        lambda: core.centered_alignment(wide, wide),
-        lambda: core.alignment_matrix([wide, wide]),
-        lambda: core.alignment_matrix(np.ones((2, 3, 4))),
-        lambda: core.alignment_matrix([np.eye(3), np.eye(4)]),
+    square = r"must be square: got shape \(3, 4\)"
+    stack = r"kernels must have the shape \(p, n, n\): got \(2, 3, 4\)"
+    for call, message in (
+        (lambda: core.alignment(wide, wide), f"K1 {square}"),
+        (lambda: core.alignment(np.eye(3), wide), f"K2 {square}"),
+        (lambda: core.alignment(np.eye(3), np.eye(4)), r"inconsistent .* \[3, 4\]"),
+        (lambda: core.centered_alignment(wide, wide), f"K {square}"),
+        (
+            lambda: core.centered_alignment(np.eye(3), np.eye(4)),
+            r"inconsistent .* \[3, 4\]",
+        ),
+        (lambda: core.alignment_matrix([wide, wide]), stack),
+        (lambda: core.alignment_matrix(np.ones((2, 3, 4))), stack),
+        (
+            lambda: core.alignment_matrix([np.eye(3), np.eye(4)]),
+            "kernels must be an array: .* inhomogeneous",
+        ),
     ):
-        with pytest.raises(ValueError, match="must be square|inconsistent|shape"):
+        with pytest.raises(ValueError, match=message):
             call()
 
 

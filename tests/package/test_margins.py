@@ -223,7 +223,7 @@ def test_perfect_trees_have_margin_one():
     [
         (lambda: vote_margins([1, -1], [1, -1]), "Expected 2D array"),
         (lambda: vote_margins([[1, -1]], [1, -1, 1]), r"got \(1, 2\) and \(3,\)"),
-        (lambda: vote_margins(np.empty((0, 2)), [1, -1]), r"\(0, 2\)|0 sample"),
+        (lambda: vote_margins(np.empty((0, 2)), [1, -1]), r"\(0, 2\)"),
         (lambda: vote_margins([[0.5, -2.0]], [1, -1]), r"lie in \[-1, 1\]"),
         (
             lambda: vote_margins([[0.5, np.nan]], [1, -1]),

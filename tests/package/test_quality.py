@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from okbook.core import centered_alignment
+from okbook.core import centered_alignment, feature_space_variance
 from okbook.forest_kernel import (
     feature_space_measure,
     kernel_polarization,
@@ -55,6 +55,16 @@ def test_scale_cancels(scale):
     np.testing.assert_allclose(
         feature_space_measure(scale * K, y), feature_space_measure(K, y)
     )
+
+
+def test_single_precision_is_kept_where_it_was_given():
+    """The entries are rounded, the sums of them are not."""
+    _, K, y = problem(0)
+    single = K.astype(np.float32)
+    double = single.astype(float)
+    for measure in (feature_space_measure, mean_direction):
+        np.testing.assert_array_equal(measure(single, y), measure(double, y))
+    assert feature_space_variance(single) == feature_space_variance(double)
 
 
 def test_what_cannot_be_measured():
