@@ -122,7 +122,7 @@ def check_array(
             raise TypeError(f"{input_name} must be an array: got {given!r:.40}.")
         if not np.shape(array)[0]:
             raise ValueError(
-                f"{input_name} must hold at least one example: got shape "
+                f"{input_name} must hold a minimum of 1 example: got shape "
                 f"{np.shape(array)}."
             )
     if (
