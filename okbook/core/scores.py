@@ -71,7 +71,12 @@ def _truth_and_scores(truth, scores, mask=None):
         )
     if truth.ndim == 2:
         keep = np.triu(keep | keep.T, 1)
-    positive, scores = truth[keep] > 0, scores[keep]
+    truth, scores = truth[keep], scores[keep]
+    if len(values := np.unique(truth)) > 2:
+        raise ValueError(
+            f"truth must hold two values, such as 0 and 1: got {values[:3]}."
+        )
+    positive = truth > 0
     if positive.all() or not positive.any():
         raise ValueError(
             f"A curve needs both classes: got {positive.sum()} positives of "
@@ -104,7 +109,7 @@ def roc_auc(
     Raises
     ------
     ValueError
-        If the shapes differ or there is only one class.
+        If the shapes differ, or truth does not hold two values.
 
     Notes
     -----
@@ -156,7 +161,7 @@ def pr_auc(
     Raises
     ------
     ValueError
-        If the shapes differ or there is only one class.
+        If the shapes differ, or truth does not hold two values.
 
     Notes
     -----

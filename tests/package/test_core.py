@@ -1773,6 +1773,10 @@ def test_bad_scores_and_folds():
             lambda: core.pr_auc(np.eye(3), np.eye(3)),
             "both classes: got 0 positives of 3",
         ),
+        (
+            lambda: core.roc_auc([0, 1, 2], [0.1, 0.4, 0.8]),
+            r"two values, such as 0 and 1: got \[0. 1. 2.\]",
+        ),
         (lambda: core.roc_auc([1, 0], [0.1]), r"of one shape: got \(2,\) and \(1,\)"),
         (
             lambda: core.roc_auc(np.ones((2, 3)), np.ones((2, 3))),
