@@ -49,6 +49,7 @@ book: env
 	$(PY) -m okbook_book.execute && \
 	{ $(BIN)/jupyter-book build . -W -n --keep-going || { rm -rf _build/.doctrees; exit 1; }; } && \
 	echo $$made > $(STAMP)
+	@$(PY) -m okbook_book.layers
 	@echo
 	@echo "The book is built. Its first page: $(CURDIR)/_build/html/nbs/index.html"
 

@@ -16,6 +16,7 @@
 - links show what they lead to, offline (`previews`);
 - docstrings in the API point to the equations, and only public bases are shown (`api`);
 - each public object has a page, with links to its cell in the book (`api_pages`);
+- a page and its sections name their layer, and "Next" stays in it (`layers`);
 - ``{weights-figure}`` draws the figure of the landing page (`landing`);
 - a style for paper (`pdf`, which also prints the book: ``make pdf``);
 - MathJax is served by the book itself, notebooks are cached on all they depend on, and
@@ -41,6 +42,7 @@ def setup(app):
         folds,
         gallery,
         landing,
+        layers,
         ledger,
         numbers,
         pages,
@@ -65,6 +67,7 @@ def setup(app):
         claims,
         ledger,
         landing,
+        layers,
         api,
         api_pages,
         pages,

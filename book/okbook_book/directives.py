@@ -21,6 +21,7 @@ TAGS = {
     "show_input": "show-input",
     "demonstration": "demonstration",
     "stub": "show-input",
+    "test": "judge",
 }
 
 

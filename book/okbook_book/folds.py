@@ -3,7 +3,8 @@
 One rule for the whole book (`kind`) looks at the code of a cell. A tag, or a directive,
 about its input goes before the rule: ``hide-input`` folds it, ``show-input`` leaves it
 open. Each run of folded cells, with nothing visible between them, is put behind one
-bar: a ``details`` element, which needs no script. Only HTML folds; other formats show
+bar: a ``details`` element, which needs no script. The tests of a section stand behind
+one bar at its end. Only HTML folds; other formats show
 everything, and nothing is decided before the notebooks are executed and cached.
 """
 
@@ -76,12 +77,12 @@ def tests(tree):
     return asserts or any(name.startswith("assert_") for name in called(tree))
 
 
-def kind(source, exported=False):
+def kind(source, exported=False, judge=False):
     """What a cell is to a reader, as its bar will call it, and whether it is folded.
 
-    Imports, figures, tables and sentences are; what is exported is when it is a class
-    or longer than `SHORT` lines, and so is a test; another cell when it is longer than
-    `LONG` lines.
+    Imports, figures, tables, sentences and tests are; what is exported is when it is a
+    class or longer than `SHORT` lines, and so is the test that judges an answer;
+    another cell when it is longer than `LONG` lines.
     """
     tree = ast.parse(plain(source))
     size, calls = lines(tree, source), called(tree)
@@ -95,7 +96,7 @@ def kind(source, exported=False):
     if FORMATS & calls:
         return f"the code of the {'table' if TABLES & calls else 'text'}", True
     if tests(tree):
-        return "the test", size > SHORT
+        return "the test", size > SHORT or not judge
     return "the code of the example", size > LONG
 
 
@@ -122,11 +123,17 @@ def depart(self, node):
 def decide(cell):
     "Whether a cell with code is folded, and what its bar is called."
     tags = {name.removeprefix("tag_") for name in cell["classes"]}
-    what, folded = kind(cell[0].astext(), "export" in tags)
+    what, folded = kind(cell[0].astext(), "export" in tags, "judge" in tags)
     if folded and "show-input" not in tags:
         cell.setdefault("hide_mode", "input")
     own = cell["cell_metadata"].get("mystnb", {}).get("code_prompt_show", "")
     cell["prompt_show"] = label(own, what)
+
+
+def is_silent_test(cell):
+    "Whether a cell tests the text, shows nothing, and judges no answer."
+    judge = "tag_judge" in cell["classes"]
+    return cell["prompt_show"] == "the test" and len(cell) == 1 and not judge
 
 
 def is_folded(node):
@@ -141,6 +148,31 @@ def summary(labels):
     parts = [part for label in labels for part in re.split(", | and ", label)]
     count = f"{len(labels)} cells: " if len(labels) > 3 else ""
     return count + listed([part for part in parts if part != "…"])
+
+
+def gather_tests(section):
+    """Put the tests of a section behind one bar, at its end; a sentence that announces
+    one ends with a full stop then."""
+    bars = [
+        bar
+        for bar in section.children
+        if isinstance(bar, Fold) and "okb-tests" in bar["classes"]
+    ]
+    if not bars:
+        return
+    for bar in bars:
+        before = section[section.index(bar) - 1]
+        last = before.next_node(nodes.Text, descend=True) and before.children[-1]
+        if isinstance(before, nodes.paragraph) and isinstance(last, nodes.Text):
+            text = re.sub(r":$", ".", last.astext())
+            before.replace(last, nodes.Text(text))
+        section.remove(bar)
+    first = bars[0]
+    for bar in bars[1:]:
+        first += bar.children
+    first["summary"] = "the tests of this section" if len(first) > 1 else "the test"
+    inner = (n for n, c in enumerate(section.children) if isinstance(c, nodes.section))
+    section.insert(next(inner, len(section)), first)
 
 
 class FoldCells(SphinxPostTransform):
@@ -166,6 +198,8 @@ class FoldCells(SphinxPostTransform):
         for parent in dict.fromkeys(cell.parent for cell in code):
             for group in self.groups(parent):
                 self.merge(parent, group)
+        for section in list(self.document.findall(nodes.section)):
+            gather_tests(section)
 
     @staticmethod
     def groups(parent):
@@ -188,6 +222,8 @@ class FoldCells(SphinxPostTransform):
         bar = Fold(summary=summary([cell["prompt_show"] for cell in group]))
         if any("tag_export" in cell["classes"] for cell in group):
             bar["classes"].append("exports")
+        if all(is_silent_test(cell) for cell in group):
+            bar["classes"].append("okb-tests")
         parent.insert(parent.index(group[0]), bar)
         for cell in group:
             shown = cell.children[1:] if cell["hide_mode"] == "input" else []

@@ -22,18 +22,16 @@ from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed
 from ..core.rounding import sum_rounding
 from ..trees import Tree, prune_tree
-from ..trees.lookup import LeafMixin
-from okbook.trees.tree import (
+from okbook.trees.growth import (
     TREE_CONSTRAINTS,
     FactorOutputs,
     GramOutputs,
     check_queries,
-    feature_shares,
     growth_rules,
-    impurity_decreases,
     prepare_growth,
-    tree_leaves,
 )
+from ..trees.lookup import LeafMixin
+from ..trees.nodes import feature_shares, impurity_decreases, tree_leaves
 
 # %% ../../nbs/05_ensembles_5_kernel_boosting.ipynb #4d287c01
 @njit(cache=True, nogil=True)

@@ -31,7 +31,8 @@ from .._types import Array, ArrayLike, Seed
 from ..core.checks import validate_data
 from ..core.rounding import first_largest, sum_rounding
 from ..trees.columns import DTYPES
-from ..trees.tree import find_leaves, resolve_max_features, resolve_min_samples
+from ..trees.growth import resolve_max_features, resolve_min_samples
+from ..trees.nodes import find_leaves
 
 # %% ../../nbs/05_ensembles_6_trees.ipynb #3f134388
 class SortedFeatures(NamedTuple):

@@ -29,7 +29,9 @@ from okbook.labs.rrsn_coauthors import (
 )
 from .rrsn_networks import informative_sigma
 from ..rkhs import SemiSupervisedOutputKernelRidge, node_folds, node_pairs
-from ..rkhs.links import curve_areas, diffusion_factor, grid_areas, round_scores
+from ..rkhs.folds import diffusion_factor, round_scores
+from ..rkhs.links import curve_areas
+from ..rkhs.search import grid_areas
 from ..tables import Table
 
 # %% ../../nbs/22_coauthors_1_readings.ipynb #6c0e50bb

@@ -36,11 +36,8 @@ from .semidefinite import (
     learn_gram,
     machine_value,
 )
-from .solvers import (
-    mkl_path,
-    solve_newton,
-    solve_sgd,
-)
+from .path import mkl_path
+from .solvers import solve_newton, solve_sgd
 
 __all__ = [
     "AlignmentMKL",

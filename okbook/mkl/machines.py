@@ -53,7 +53,8 @@ from okbook.mkl.pairs import (
     nonnegative_quadratic,
     standardize_gram,
 )
-from .solvers import mkl_path, positive_grid, solve_newton, solve_sgd
+from .path import mkl_path, positive_grid
+from .solvers import solve_newton, solve_sgd
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #d70c2310
 def sum_to_one(weights: Array) -> Array:

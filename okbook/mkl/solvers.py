@@ -4,27 +4,25 @@
 
 # %% auto #0
 __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoothed_dual', 'smoothed_hessian', 'newton_step',
-           'secant_search', 'next_width', 'solve_newton', 'evaluate_many', 'positive_grid', 'mkl_path']
+           'secant_search', 'next_width', 'solve_newton']
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #d2f6c172
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numba import njit
+from numba.extending import register_jitable
 from scipy.sparse import csr_array
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import ThreadpoolController
 
 from .._types import Array, ArrayLike, Seed
-from ..core.scores import check_grid
 from okbook.mkl.duality import (
     certificate,
     dual_point,
@@ -173,6 +171,18 @@ def solve_sgd(
     return Bunch(**found, n_iter=n_iter, n_passes=n_passes, stopped=stopped)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #81207092
+@register_jitable(inline="always")
+def _share(u, delta):
+    "Minus the slope of the smoothed hinge at the margin 1 - u (eq-mklsolve-smooth)."
+    return min(1.0, max(0.0, u / delta + 0.5))
+
+
+@register_jitable(inline="always")
+def _height(u, share, delta):
+    "The smoothed hinge over its share: u outside of the zone."
+    return u + 0.5 * delta * (1.0 - share)
+
+
 def smoothed_hinge(margins: ArrayLike, delta: float) -> tuple[Array, Array]:
     r"""Hinge loss with its kink smoothed over a width, and minus its slope.
 
@@ -205,7 +215,7 @@ def smoothed_hinge(margins: ArrayLike, delta: float) -> tuple[Array, Array]:
     """
     u = 1.0 - np.asarray(margins, dtype=np.float64)
     share = np.clip(u / delta + 0.5, 0.0, 1.0)
-    return share * (u + 0.5 * delta * (1.0 - share)), share
+    return share * _height(u, share, delta), share
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #217aaf74
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -220,12 +230,12 @@ def _smoothed_rows(Z, t, w, mu, delta, first, last, margins, adjoint):
         s *= t[q]
         margins[q] = s
         u = 1.0 - s
-        share = min(1.0, u / delta + 0.5)
+        share = _share(u, delta)
         if share <= 0.0:
             continue
         hinge, a = max(u, 0.0), w[q] * share
         loss += w[q] * hinge
-        smooth += a * (u + 0.5 * delta * (1.0 - share))
+        smooth += a * _height(u, share, delta)
         total += a
         error += w[q] * hinge - a * u
         a *= t[q]
@@ -242,8 +252,8 @@ def _line_rows(old, new, w, x, delta, first, last):
     for q in range(first, last):
         along = new[q] - old[q]
         u = 1.0 - old[q] - x * along
-        share = min(1.0, max(0.0, u / delta + 0.5))
-        smooth += w[q] * share * (u + 0.5 * delta * (1.0 - share))
+        share = _share(u, delta)
+        smooth += w[q] * share * _height(u, share, delta)
         slope += w[q] * share * along
     return smooth, slope
 
@@ -522,6 +532,8 @@ def smoothed_dual(
 # Pairs that the Hessian is summed over at most: more make the step no better, because
 # the zone itself moves by more than the sampling error.
 _HESSIAN_PAIRS = 2**13
+# Pairs drawn for the Hessian of a working set.
+_HESSIAN_DRAWN = 2**12
 
 
 @njit(cache=True, nogil=True)
@@ -1051,433 +1063,3 @@ def solve_newton(
     if state.dual <= 0.0:  # no more than dual variables of zero prove
         a, state.dual, state.proof = np.zeros(problem.n_pairs), 0.0, None
     return Bunch(**_solution(state, tol), a=a)
-
-# %% ../../nbs/04_mkl_2_solvers.ipynb #533d46e7
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _dual_rows(scores, t, w, deltas, sums, margins):
-    """Scores of a block of pairs, a row for each vector of weights, become signed
-    dual variables; four sums for each, and the margins."""
-    for k in range(len(scores)):
-        loss, smooth, total, error = 0.0, 0.0, 0.0, 0.0
-        delta, score = deltas[k], scores[k]
-        for q in range(len(t)):
-            margins[k, q] = t[q] * score[q]
-            u = 1.0 - margins[k, q]
-            share = min(1.0, max(0.0, u / delta + 0.5))
-            hinge, a = w[q] * max(u, 0.0), w[q] * share
-            loss += hinge
-            smooth += a * (u + 0.5 * delta * (1.0 - share))
-            total += a
-            error += hinge - a * u
-            score[q] = a * t[q]
-        sums[k, 0] += loss
-        sums[k, 1] += smooth
-        sums[k, 2] += total
-        sums[k, 3] += error
-
-
-@njit(cache=True, nogil=True)
-def _near_rows(margins, scores, deltas, reach, first, counts, rows, kept, signed):
-    """The pairs of a block that are nearer to the kink than their reach, in widths,
-    their margins and signed dual variables, after those of the blocks before."""
-    for k in range(len(margins)):
-        n = counts[k]
-        for q in range(margins.shape[1]):
-            if abs(1.0 - margins[k, q]) < deltas[k] * reach[q]:
-                rows[k, n], kept[k, n] = first + q, margins[k, q]
-                signed[k, n] = scores[k, q]
-                n += 1
-        counts[k] = n
-
-# %% ../../nbs/04_mkl_2_solvers.ipynb #0d7769da
-# Rows of Z that are multiplied together: with seventy kernels two megabytes in double
-# precision, which stay in the cache from the first product to the second.
-_PASS_BLOCK = 2**12
-# Pairs are near the kink up to this multiple of the width times their size, and those
-# of the smoothed zone, which ends at half of the width, in any case.
-_NEAR = 0.75
-# The part of the pairs for which there is space at first.
-_FEW_NEAR = 8
-
-
-def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[SmoothedPoint]:
-    """What one pass tells about many weights, each with a width, but for the margins:
-    of these it keeps which pairs are near the kink.
-
-    Parameters
-    ----------
-    loss : SmoothedLoss
-        The loss.
-    mus : ndarray of shape (n_points, p)
-        Weights of the kernels, one row a point.
-    deltas : ndarray of shape (n_points,)
-        The width of the smoothing at each.
-
-    Returns
-    -------
-    list of SmoothedPoint
-        The points.
-
-    Notes
-    -----
-    Blocks of rows, and two products of matrices for each. Derived in the chapter
-    :ref:`ch-mkl-solvers`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.mkl import PairProblem
-    >>> from okbook.mkl.solvers import SmoothedLoss, evaluate_many
-    >>> loss = SmoothedLoss.of_problem(PairProblem([np.eye(4)], [0, 0, 1, 1]))
-    >>> points = evaluate_many(loss, np.array([[0.0], [0.5]]), np.array([0.2, 0.2]))
-    >>> [round(point.smooth, 3) for point in points]
-    [1.0, 0.8]
-    """
-
-    def work(first, last):
-        sums, adjoint = np.zeros((len(mus), 4)), np.zeros(mus.shape)
-        counts = np.zeros(len(mus), dtype=np.int64)
-        shape = (len(mus), _PASS_BLOCK + (last - first) // _FEW_NEAR)
-        near = np.empty(shape, dtype=np.int32), np.empty(shape), np.empty(shape)
-        block = np.empty((_PASS_BLOCK, mus.shape[1]))
-        scores, margins = np.empty((2, len(mus), _PASS_BLOCK))
-        for q in range(first, last, _PASS_BLOCK):
-            part = slice(q, min(q + _PASS_BLOCK, last))
-            size = part.stop - q
-            if size < _PASS_BLOCK:
-                block, scores = block[:size], scores[:, :size].copy()
-                margins = margins[:, :size]
-            block[:] = loss.Z[part]
-            np.matmul(mus, block.T, out=scores)
-            _dual_rows(scores, loss.t[part], loss.w[part], deltas, sums, margins)
-            if counts.max() + size > near[0].shape[1]:
-                near = tuple(np.hstack([part, np.empty_like(part)]) for part in near)
-            reach = np.full(size, 0.5)
-            if loss.importance is not None:
-                sizes = loss.importance[part] / loss.w[part]
-                np.maximum(reach, _NEAR * sizes, out=reach)
-            _near_rows(margins, scores, deltas, reach, q, counts, *near)
-            adjoint += scores @ block
-        near = [tuple(part[k, :n] for part in near) for k, n in enumerate(counts)]
-        return np.c_[sums, adjoint], near
-
-    if mus.shape[1] != loss.Z.shape[1]:
-        raise ValueError(
-            f"mus must have {loss.Z.shape[1]} columns, one a kernel: got {mus.shape}."
-        )
-    loss.passes += len(mus)
-    tables, near = zip(*map_row_blocks(work, len(loss.w), loss.n_jobs))
-    joined = [tuple(map(np.concatenate, zip(*parts))) for parts in zip(*near)]
-    return [
-        _point_of_sums(mu, delta, sums, near=pairs)
-        for mu, delta, sums, pairs in zip(mus, deltas, sum(tables), joined)
-    ]
-
-# %% ../../nbs/04_mkl_2_solvers.ipynb #97ab7150
-class _ShiftedLoss:
-    """The loss on a part of the pairs, shifted by a linear function so that it is
-    that of all pairs, in value and gradient, at one point. What a point of it holds is
-    passed on."""
-
-    _SUMS = ("loss", "smooth", "total", "adjoint")
-
-    def __init__(self, sample, full, here=None, held=None):
-        self.sample, self.origin = replace(sample, passes=0.0), full.mu
-        self.held = held
-        here = here or self.sample.evaluate(full.mu, full.delta)
-        self.shift = {
-            name: getattr(full, name) - getattr(here, name) for name in self._SUMS
-        }
-        whole = {name: getattr(full, name) for name in self._SUMS}
-        whole |= {"objective": full.objective, "dual": full.dual, "held": held}
-        self.start = replace(here, **whole)
-
-    @property
-    def passes(self):
-        """Passes over the sample so far."""
-        return self.sample.passes
-
-    @property
-    def damping(self):
-        """That of the sample."""
-        return self.sample.damping
-
-    def evaluate(self, mu, delta):
-        """A point of the sample, shifted."""
-        point = self.sample.evaluate(mu, delta)
-        along = self.shift["adjoint"] @ (mu - self.origin)
-        moved = {name: getattr(point, name) + self.shift[name] for name in self._SUMS}
-        moved["loss"], moved["smooth"] = moved["loss"] - along, moved["smooth"] - along
-        return replace(point, **moved, held=self.held)
-
-    def between(self, old, new, x, delta):
-        """The loss on the way; the shift is linear in the weights."""
-        mu, way = (1.0 - x) * old.mu + x * new.mu, new.mu - old.mu
-        level = self.shift["smooth"] - self.shift["adjoint"] @ (mu - self.origin)
-        loss = self.sample.between(old, new, x, delta)
-        return loss + [level, self.shift["adjoint"] @ way]
-
-    def hessian(self, point):
-        """That of the sample: a linear function has none."""
-        return self.sample.hessian(point)
-
-# %% ../../nbs/04_mkl_2_solvers.ipynb #b9754d2f
-# The sample of a path, which serves many lams, is this part of the pairs. It is shifted
-# anew at every so many-th lam on the way down.
-_PATH_PART, _SHIFT_EVERY = 12, 10
-# Steps on a working set between two passes over all pairs.
-_WORKING_STEPS = 12
-# A round that has not made the gap this part of what it was: the other pairs move.
-_WORTH_A_ROUND = 0.5
-# Pairs drawn for the Hessian of a working set.
-_HESSIAN_DRAWN = 2**12
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _importance_rows(Z, w, scale, first, last, out):
-    """Importance of the pairs of a block of rows, eq-mklsolve-importance."""
-    for q in range(first, last):
-        size = 0.0
-        for m in range(len(scale)):
-            size += scale[m] * abs(Z[q, m])
-        out[q] = 0.5 * w[q] * (1.0 + size)
-
-
-def _importances(problem):
-    """Importance of all pairs; they add up to 1."""
-    sizes, importance = problem.absolute_sums_[1:], np.empty(problem.n_pairs)
-    scale = 1.0 / (len(sizes) * np.maximum(sizes, _TINY))
-    map_row_blocks(
-        lambda first, last: _importance_rows(
-            problem.Z, problem.w, scale, first, last, importance
-        ),
-        problem.n_pairs,
-        problem.n_jobs,
-    )
-    return importance
-
-
-def _solve_descending(newton, states, point=None):
-    """From the largest lam down; each starts where the last has ended, but from zero
-    weights afresh."""
-    for state in states:
-        before = newton.loss.passes
-        if point is None or not point.mu.any():
-            point = _point_at_zero(newton.loss)
-        state.n_passes += newton.loss.passes - before
-        state.point = point = newton.solve(state, point)
-
-# %% ../../nbs/04_mkl_2_solvers.ipynb #8eb15829
-def _common_pass(newton, states):
-    """The points of all lams, seen by all pairs."""
-    points = [state.point for state in states]
-    mus = np.array([point.mu for point in points])
-    deltas = np.array([point.delta for point in points])
-    for state, point in zip(states, evaluate_many(newton.loss, mus, deltas)):
-        state.point = point
-        newton.closes(state, point, state.n_passes + 1.0)
-
-
-def _begin_on_sample(newton, sample, states):
-    """Points of all lams, from the sample, which is shifted at every tenth; then all
-    pairs see them. What is read for several lams counts for the first of them."""
-    loss, point, passes = sample, None, 1.0  # that of the importances
-    for k in range(0, len(states), _SHIFT_EVERY):
-        group = states[k : k + _SHIFT_EVERY]
-        rough = [_SolverState(state.lam) for state in group]
-        rough[0].n_passes = passes
-        inner = _NewtonSolver(loss, newton.regularizer, newton.tol, newton.max_iter)
-        _solve_descending(inner, rough, point)
-        for state, begun in zip(group, rough):
-            state.point, state.n_passes = begun.point, begun.n_passes
-        if k + _SHIFT_EVERY < len(states):
-            last = group[-1].point
-            loss = _ShiftedLoss(sample, newton.loss.evaluate(last.mu, last.delta))
-            point, passes = loss.start, 1.0 + loss.passes
-    _common_pass(newton, states)
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _known_rows(Z, w, margins, signed, delta, adjoint):
-    """The sums of ``_smoothed_rows`` from margins and dual variables that are known."""
-    loss, smooth, total, error = 0.0, 0.0, 0.0, 0.0
-    for q in range(len(signed)):
-        u, a = 1.0 - margins[q], abs(signed[q])
-        hinge = w[q] * max(u, 0.0)
-        loss += hinge
-        smooth += a * (u + 0.5 * delta * (1.0 - a / w[q]))
-        total += a
-        error += hinge - a * u
-        if a > 0.0:
-            for m in range(len(adjoint)):
-                adjoint[m] += signed[q] * Z[q, m]
-    return loss, smooth, total, error
-
-
-def _working_set_loss(loss, point, space):
-    """The loss on the pairs near the kink, shifted by that of all the others, whose
-    dual variables are held: eq-mklsolve-held. Their values are copied into a space."""
-    rows, margins, signed = point.near
-    near = SmoothedLoss(
-        np.take(loss.Z, rows, axis=0, out=space[: len(rows)], mode="clip"),
-        loss.t[rows],
-        loss.w[rows],
-        share=len(rows) / len(loss.w),
-        importance=loss.importance[rows],
-    )
-    adjoint = np.zeros(len(point.mu))
-    sums = _known_rows(near.Z, near.w, margins, signed, point.delta, adjoint)
-    here = SmoothedPoint(point.mu, point.delta, *sums, adjoint, margins)
-    return _ShiftedLoss(near, point, here, held=(point.mu, point.delta, rows))
-
-
-def _improve_on_working_sets(newton, states, most):
-    """Better dual variables of the pairs near the kink, and so a better bound, for one
-    state after the other; and weights to go on with."""
-    space = np.empty((most, newton.loss.Z.shape[1]), dtype=np.float32)
-    for state in states:
-        if len(state.point.near[0]) < len(state.point.mu):
-            continue  # too few to tell the weights
-        loss = _working_set_loss(newton.loss, state.point, space)
-        steps = min(newton.max_iter, state.n_iter + _WORKING_STEPS)
-        inner = _NewtonSolver(
-            loss, newton.regularizer, newton.tol, steps, problem=newton.problem
-        )
-        point = inner.advance(state, loss.start)  # where the bound is known already
-        state.n_passes += loss.passes
-        state.point = inner.solve(state, point)
-
-
-def _solve_in_rounds(newton, states):
-    """Bounds from working sets, and common passes over all pairs between them, until
-    all gaps are closed."""
-    while states := [state for state in states if not newton.done(state)]:
-        before = [state.gap for state in states]
-        n_threads = effective_n_jobs(newton.loss.n_jobs)
-        most = max(len(state.point.near[0]) for state in states)
-        shared = iter(states)  # each thread takes the next one
-        with ThreadPoolExecutor(n_threads) as pool:
-            work = [(newton, shared, most)] * n_threads
-            list(pool.map(_improve_on_working_sets, *zip(*work)))
-        left = [
-            (state, gap) for state, gap in zip(states, before) if not newton.done(state)
-        ]
-        for state, _ in left:
-            state.n_iter += 1
-        if left:
-            _common_pass(newton, [state for state, _ in left])
-        for state, gap in left:
-            if not newton.done(state) and state.gap > _WORTH_A_ROUND * gap:
-                state.n_iter += 1
-                start = newton.loss.evaluate(state.mu, state.point.delta)
-                state.n_passes += 1.0
-                newton.solve(state, start)
-
-# %% ../../nbs/04_mkl_2_solvers.ipynb #c59d6b20
-def positive_grid(values: float | ArrayLike, name: str) -> list[float]:
-    """Check one or several values of a parameter that must be positive.
-
-    Parameters
-    ----------
-    values : float or array-like of shape (n_values,)
-        The values.
-    name : str
-        The name of the parameter, for the error.
-
-    Returns
-    -------
-    list of float
-        The values, in their order.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or one is not a positive finite number.
-
-    Notes
-    -----
-    Derived in the chapter :ref:`ch-mkl-solvers`.
-
-    Examples
-    --------
-    >>> from okbook.mkl.solvers import positive_grid
-    >>> positive_grid([1, 0.1], "lam")
-    [1.0, 0.1]
-    """
-    values = [values] if isinstance(values, Real) else values
-    return check_grid(values, name).tolist()
-
-# %% ../../nbs/04_mkl_2_solvers.ipynb #6b91321e
-@validate_params(
-    {"lams": ["array-like"], **_NEWTON_PARAMS}, prefer_skip_nested_validation=True
-)
-def mkl_path(
-    problem: "PairProblem",
-    regularizer: "Regularizer",
-    lams: ArrayLike,
-    tol: float = 1e-3,
-    max_iter: int = 100,
-    verbose: int = 0,
-) -> list[Bunch]:
-    r"""Solve the problem on pairs for many values of lam, each to a relative duality
-    gap.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The pairs.
-    regularizer : Regularizer
-        The term R.
-    lams : array-like of shape (n_lams,)
-        Factors of R, positive, in any order.
-    tol : float, default=1e-3
-        The relative gap to stop at, below 1, for each of them.
-    max_iter : int, default=100
-        Steps of Newton's method at most, for each of them.
-    verbose : int, default=0
-        If positive, a line is printed after each step.
-
-    Returns
-    -------
-    list of Bunch
-        What :func:`solve_newton` returns, in the order of ``lams``, but for ``a``,
-        which are many numbers: ``smoothed_dual(problem, *found.proof)`` computes them.
-        ``n_passes`` counts those of one lam, of which a pass for several lams at once
-        is one for each. What is read of many pairs before several lams are solved (for
-        the importances, and for a shift at every tenth lam) counts for the first of
-        them, so that the sum over ``lams`` misses nothing.
-
-    Notes
-    -----
-    From the largest lam down on few pairs, each from where the last has ended; of many
-    pairs a sample is used for that, one pass over all of them serves all lams
-    (eq-mklsolve-shift), and working sets close the gaps that are left
-    (eq-mklsolve-held). Derived in the chapter :ref:`ch-mkl-solvers`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.mkl import PairProblem, make_regularizer, mkl_path
-    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
-    >>> problem = PairProblem([np.outer(x, x) / 2.5, np.eye(4)], [0, 0, 1, 1])
-    >>> path = mkl_path(problem, make_regularizer("l1", 2), [2.0, 0.5])
-    >>> [found.mu.round(2) for found in path]
-    [array([0., 0.]), array([1.25, 0.  ])]
-    """
-    if not np.size(lams):
-        return []
-    lams = positive_grid(lams, "lam")
-    newton = _NewtonSolver(
-        SmoothedLoss.of_problem(problem), regularizer, tol, max_iter, verbose, problem
-    )
-    states = [_SolverState(lam) for lam in lams]
-    ordered = sorted(states, key=lambda state: -state.lam)
-    with _single_threaded_blas():
-        if _starts_on_sample(problem):
-            newton.loss.importance = _importances(problem)
-            sample = _drawn_loss(problem, newton.loss.importance, _PATH_PART)
-            _begin_on_sample(newton, sample, ordered)
-            _solve_in_rounds(newton, ordered)
-        else:
-            _solve_descending(newton, ordered)
-    return [_solution(state, tol) for state in states]

@@ -3,8 +3,8 @@
 ``ridge`` has ridge regression, ``leave_one_out`` the choice of its ridge and kernel
 dependency estimation, ``semi_supervised`` the use of unlabelled examples,
 ``semi_estimators`` its estimators, ``decomposable`` other operator-valued kernels and
-another loss, ``links`` the prediction of links in a network, and ``networks`` other
-methods for it.
+another loss, ``links`` the prediction of links in a network, ``folds`` and ``search``
+the choice of its parameters, and ``networks`` other methods for it.
 """
 
 from .decomposable import (
@@ -13,6 +13,14 @@ from .decomposable import (
     MaximumMarginRegression,
     MultiTaskRidge,
     MultiTaskRidgeCV,
+)
+from .folds import (
+    NodeFold,
+    PairFold,
+    bipartite_adjacency,
+    node_folds,
+    node_pairs,
+    pair_folds,
 )
 from .joint import (
     StructuredSVM,
@@ -27,15 +35,7 @@ from .leave_one_out import (
 from .links import (
     LinkMixin,
     LinkPredictor,
-    LinkPredictorCV,
-    NodeFold,
-    PairFold,
-    WeightedRBFKernel,
-    bipartite_adjacency,
     choose_threshold,
-    node_folds,
-    node_pairs,
-    pair_folds,
 )
 from .networks import (
     EMKernelCompletion,
@@ -52,6 +52,10 @@ from .ridge import (
     ridge_factor,
     ridge_weights,
     times_identity,
+)
+from .search import (
+    LinkPredictorCV,
+    WeightedRBFKernel,
 )
 from .semi_estimators import (
     SemiSupervisedOutputKernelRidge,

@@ -28,8 +28,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, Inputs, KernelLike, Seed, Splitter
 from ..core import InputKernelMixin, center_gram, graph_laplacian
 from ..core.checks import validate_data
+from .folds import diffusion_factor, node_folds, round_scores
 from .leave_one_out import gram_eigh
-from .links import LinkMixin, diffusion_factor, node_folds, round_scores
+from .links import LinkMixin
 from .ridge import ridge_factor
 
 # %% ../../nbs/02_rkhs_6_networks.ipynb #42247c0e

@@ -1,7 +1,7 @@
 """Trees whose outputs live in the feature space of a kernel.
 
-`criterion` measures the variance of outputs and the score of a split, `tree` has one
-tree and what it consists of, `pruning` removes its branches, `export` shows it, and
+`criterion` measures the variance of outputs and the score of a split, `nodes` is a
+grown tree, `growth` grows one, `tree` has the estimator, `pruning` removes its branches, `export` shows it, and
 `forest` averages many of them. The hot loops of the search are in `_splits`.
 """
 
@@ -24,10 +24,8 @@ from .pruning import (
     prune_tree,
     weakest_links,
 )
-from .tree import (
-    OutputKernelTree,
-    Tree,
-)
+from .tree import OutputKernelTree
+from .nodes import Tree
 
 __all__ = [
     "LeafMixin",

@@ -18,7 +18,8 @@ from .._types import ArrayLike
 from ..core import DiracKernel, LinearKernel, decode_weights
 from ..core.rounding import first_largest
 from .columns import categories_of
-from .tree import OutputKernelTree, node_depths, node_weights
+from .nodes import node_depths, node_weights
+from .tree import OutputKernelTree
 
 # %% ../../nbs/01_trees_4_export.ipynb #715b8221
 def node_prototypes(model: OutputKernelTree, nodes: ArrayLike) -> list[Any]:

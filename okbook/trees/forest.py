@@ -24,22 +24,20 @@ from sklearn.utils.validation import check_is_fitted
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed, Sparse
 from ..core.predictor import _Queries
+from .growth import TREE_CONSTRAINTS, check_queries, prepare_growth
 from .lookup import LeafMixin, LeftOutLeaves
-from .pruning import prune_tree
-from okbook.trees.tree import (
-    TREE_CONSTRAINTS,
-    OutputKernelTree,
-    check_queries,
+from okbook.trees.nodes import (
     decision_paths,
     feature_shares,
     impurity_decreases,
     node_weights,
-    prepare_growth,
     tree_leaves,
 )
+from .pruning import prune_tree
+from .tree import OutputKernelTree
 
 if TYPE_CHECKING:  # for signatures
-    from okbook.trees.tree import Tree
+    from okbook.trees.nodes import Tree
 
 # %% ../../nbs/01_trees_5_ensembles.ipynb #ff5f23f6
 @njit(cache=True, nogil=True)

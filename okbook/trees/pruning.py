@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from ..core.rounding import sum_rounding
 
 if TYPE_CHECKING:  # for signatures
-    from okbook.trees.tree import Tree
+    from okbook.trees.nodes import Tree
 
 # %% ../../nbs/01_trees_2_pruning.ipynb #46ae8c31
 def _n_terms(tree):

@@ -23,7 +23,7 @@ LONG = "def f(x):\n" + 12 * "    x = x + 1\n"
         ("fig, ax = plt.subplots()", False, ("the code of the figure", True)),
         ("Markdown(markdown_table(h, r))", False, ("the code of the table", True)),
         ("Markdown(f'{x} won')", False, ("the code of the text", True)),
-        ("assert 1 + 1 == 2", False, ("the test", False)),
+        ("assert 1 + 1 == 2", False, ("the test", True)),
         ("np.testing.assert_allclose(a, b)\n" * 13, False, ("the test", True)),
         ("%timeit f(1)\nx = 1", False, ("the code of the example", False)),
         ("def _a(): ...\ndef b(): ...", True, ("b", False)),
@@ -31,6 +31,11 @@ LONG = "def f(x):\n" + 12 * "    x = x + 1\n"
 )
 def test_the_rule(source, exported, expected):
     assert folds.kind(source, exported) == expected
+
+
+def test_a_short_judge_is_open():
+    assert folds.kind("assert f(1) == 2", judge=True) == ("the test", False)
+    assert folds.kind("assert f(1) == 2\n" * 13, judge=True) == ("the test", True)
 
 
 def test_a_prompt_of_its_own_names_the_bar():

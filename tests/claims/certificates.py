@@ -83,8 +83,9 @@ from okbook.mkl.pairs import (
     nonnegative_quadratic,
     pair_correlations,
 )
+from okbook.mkl.path import evaluate_many
 from okbook.mkl.semidefinite import learn_gram_weights
-from okbook.mkl.solvers import SmoothedLoss, evaluate_many, smoothed_dual
+from okbook.mkl.solvers import SmoothedLoss, smoothed_dual
 from okbook.rkhs import MaximumMarginRegression
 from okbook.rkhs.decomposable import margin_dual, margin_objectives
 from okbook.rkhs.networks import local_svms, pairwise_svm

@@ -53,13 +53,13 @@ from okbook.rkhs.decomposable import (
     decomposable_dual,
     decomposable_loo,
 )
+from okbook.rkhs.folds import diffusion_factor, round_scores
 from okbook.rkhs.joint import (
     cutting_plane,
     loss_augmented_decode,
     restricted_dual,
     structured_svm,
 )
-from okbook.rkhs.links import diffusion_factor, grid_areas, round_scores
 from okbook.rkhs.networks import (
     canonical_directions,
     centred_eigh,
@@ -67,6 +67,7 @@ from okbook.rkhs.networks import (
     em_projection,
     short_link_directions,
 )
+from okbook.rkhs.search import grid_areas
 from okbook.rkhs.semi_estimators import search_penalties, smoothed_cv_losses
 from okbook.rkhs.semi_supervised import SmoothedSpectrum, graph_smoothers, kernel_factor
 

@@ -19,7 +19,7 @@ from claims.all import CLAIMS
 from claims.claim import attack
 from okbook.ensembles import RandomizedTreeClassifier
 from okbook.trees import OutputKernelTree
-from okbook.trees.tree import node_weights, tree_leaves
+from okbook.trees.nodes import node_weights, tree_leaves
 
 
 def spoil(answer):

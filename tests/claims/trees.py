@@ -53,7 +53,7 @@ from okbook.trees import (
 )
 from okbook.trees.export import node_prototypes
 from okbook.trees.forest import out_of_bag_weights
-from okbook.trees.tree import impurity_decreases, node_depths
+from okbook.trees.nodes import impurity_decreases, node_depths
 
 # The checks of trees.
 TREES = Claims()

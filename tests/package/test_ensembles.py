@@ -33,7 +33,7 @@ from okbook.ensembles.bagging import Bootstrap, bootstrap_sample, out_of_bag_sha
 from okbook.ensembles.kernel_boosting import shrink_residuals
 from okbook.ensembles.tree import pessimistic_errors, sort_features
 from okbook.ensembles.weak_learners import best_stump, sort_stump_examples
-from okbook.trees.tree import FactorOutputs
+from okbook.trees.growth import FactorOutputs
 
 WEIGHTED = "check_sample_weight_equivalence_on_dense_data"
 MODELS = [

@@ -6,12 +6,14 @@ all the pages behind it.
 """
 
 import ast
+import graphlib
 import importlib
 import re
 from pathlib import Path
 
 import pytest
 
+from okbook_book import layers
 from okbook_book.project import notebooks, split
 
 ROOT = Path(__file__).parents[2]
@@ -31,15 +33,11 @@ def read_pages(root=ROOT):
 
 PAGES = read_pages()
 EMPTY = ("okbook", "okbook.labs")  # their faces show no names
-# Engineering stands after the mathematics: what these pages export is used before.
-ENGINEERING = {
-    "00_core_4_checks",
-    "00_core_8_rounding",
-    "01_trees_6_lookup",
-    "01_trees_8_categorical",
-    "05_ensembles_2_weak_learners",
-    "05_ensembles_6_trees",
+# What these pages export is used before: implementation notes, and two further topics.
+NOTES = {
+    page.removeprefix("nbs/") for page, key in layers.pages().items() if key == "note"
 }
+NOTES |= {"01_trees_8_categorical", "05_ensembles_2_weak_learners"}
 # The appendix that attempts to refute the chapters.
 ORACLE = "93"
 
@@ -83,10 +81,9 @@ def may_import(here, there, private=False):
     """Whether a page may import another; `private` if the other's module begins with
     an underscore."""
     if here[:2] == there[:2]:
-        # a chapter: earlier pages, engineering and hot loops; a lab: its other pages
-        early = there < here or there in ENGINEERING
-        early &= here not in ENGINEERING or there in ENGINEERING
-        return private or here[0] in "12345" or early
+        # a chapter: earlier pages, notes and hot loops; a lab: its other pages
+        early = there < here or {here, there} & NOTES
+        return private or here[0] in "12345" or bool(early)
     if here[0] == "0":  # a chapter: core and earlier chapters
         return there[0] == "0" and there[:2] < here[:2]
     if here[:2] == ORACLE and there[0] == "0":  # it judges all chapters
@@ -169,6 +166,14 @@ def room(module):
     return ".".join(module.split(".")[: 3 if ".labs" in module else 2])
 
 
+def test_no_module_imports_itself_through_others():
+    graph = {name: imported(source_of(name), name) - {name} for name in PAGES}
+    modules = {
+        name: there & PAGES.keys() for name, there in graph.items() if PAGES[name]
+    }
+    graphlib.TopologicalSorter(modules).prepare()  # raises CycleError
+
+
 def test_no_underscore_crosses_a_room():
     found = {name: private_imports(source_of(name), name) for name in PAGES}
     assert not {name: private for name, private in found.items() if private}
@@ -208,7 +213,6 @@ def test_no_underscore_on_a_page():
         ("23_protein_interactions", "12_enzyme_network", False),
         ("05_ensembles_1_adaboost", "05_ensembles_2_weak_learners", True),
         ("05_ensembles_2_weak_learners", "05_ensembles_6_trees", True),
-        ("05_ensembles_2_weak_learners", "05_ensembles_1_adaboost", False),
         ("05_ensembles_3_margins", "05_ensembles_4_diversity", False),
         ("51_noise", "51_noise_1_protocol", True),
         ("91_tables", "90_datasets", True),

@@ -41,7 +41,9 @@ from okbook.rkhs import (
     node_pairs,
     pair_folds,
 )
-from okbook.rkhs.links import _best_setting, curve_areas, round_scores
+from okbook.rkhs.folds import round_scores
+from okbook.rkhs.links import curve_areas
+from okbook.rkhs.search import _best_setting
 from okbook.trees import OutputKernelExtraTrees
 
 RBF = {"input_kernel_params": {"sigma": 0.3}}

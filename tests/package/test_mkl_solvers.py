@@ -30,6 +30,7 @@ from okbook.mkl import (
     machines,
     make_regularizer,
     mkl_path,
+    path as paths,
     solve_cvxpy,
     solve_newton,
     solve_sgd,
@@ -37,13 +38,10 @@ from okbook.mkl import (
     standardize_gram,
 )
 from okbook.mkl.duality import dual_value
+from okbook.mkl.path import _importances, _ShiftedLoss, _working_set_loss, evaluate_many
 from okbook.mkl.solvers import (
     SmoothedLoss,
     _draw_pairs,
-    _importances,
-    _ShiftedLoss,
-    _working_set_loss,
-    evaluate_many,
     newton_step,
     next_width,
     secant_search,
@@ -425,7 +423,7 @@ def test_no_pass_is_left_out(build, monkeypatch):
     read, kinds = [], set()
 
     def counting(name, parts):
-        original = getattr(solvers, name, None) or getattr(SmoothedLoss, name)
+        original = getattr(paths, name, None) or getattr(SmoothedLoss, name)
 
         def counted(loss, *args):
             read.append(parts(loss, *args))
@@ -437,7 +435,7 @@ def test_no_pass_is_left_out(build, monkeypatch):
     one, each = lambda loss, *_: loss.share, lambda loss, mus, *_: len(mus)
     monkeypatch.setattr(SmoothedLoss, "evaluate", counting("evaluate", one))
     for name, parts in {"evaluate_many": each, "_importances": lambda _: 1.0}.items():
-        monkeypatch.setattr(solvers, name, counting(name, parts))
+        monkeypatch.setattr(paths, name, counting(name, parts))
     lams = np.geomspace(0.1, 1e-4, 24)
     for name in ("l1", "l2"):
         term = term_of(problem, name)
@@ -510,7 +508,7 @@ def test_held_pairs_keep_their_dual_variables():
     for mu, delta, full in zip(mus, deltas, evaluate_many(loss, mus, deltas)):
         rows, margins, signed = full.near
         alone = loss.evaluate(mu, delta)
-        reach = np.maximum(0.5, solvers._NEAR * sizes) * delta
+        reach = np.maximum(0.5, paths._NEAR * sizes) * delta
         assert_array_equal(rows, np.flatnonzero(np.abs(1.0 - alone.margins) < reach))
         assert_allclose(margins, alone.margins[rows], atol=1e-12)
         there = smoothed_dual(problem, mu, delta)
@@ -536,9 +534,9 @@ def test_where_held_pairs_must_move_all_pairs_take_over(broken, monkeypatch):
     problem = near_copies()
     term, lams = make_regularizer("l1", 6), [1e-2, 1e-3, 1e-4]
     if broken == "no pair at all":
-        monkeypatch.setattr(solvers, "_near_rows", lambda *given: None)
+        monkeypatch.setattr(paths, "_near_rows", lambda *given: None)
     else:
-        monkeypatch.setattr(solvers, "_NEAR", 0.0)
+        monkeypatch.setattr(paths, "_NEAR", 0.0)
     path = mkl_path(problem, term, lams, tol=1e-5)
     assert max(found.gap for found in path) <= 1e-5
     assert any(found.proof[2] is None for found in path)  # a bound from all pairs

@@ -567,8 +567,8 @@ SCALARS = {
 }
 # functions that leave such a parameter to what they call
 CHECKED_INSIDE = {
-    ("rkhs.links.node_folds", "random_state"): "KFold",
-    ("rkhs.links.pair_folds", "random_state"): "KFold",
+    ("rkhs.folds.node_folds", "random_state"): "KFold",
+    ("rkhs.folds.pair_folds", "random_state"): "KFold",
     ("ensembles.bagging.bootstrap_sample", "random_state"): "check_random_state",
     ("rkhs.ridge.ridge_factor", "lam"): "check_penalty",
     ("rkhs.ridge.operator_ridge", "lam"): "check_penalty",

@@ -36,21 +36,15 @@ from okbook.trees import (
     OutputKernelTree,
     _splits,
     export_text,
+    growth,
+    nodes,
     plot_tree,
     prune_tree,
     split_score,
-    tree as trees,
 )
 from okbook.trees.forest import bootstrap_counts, mean_weights, out_of_bag_weights
-from okbook.trees.tree import (
-    decision_paths,
-    find_leaves,
-    node_weights,
-    resolve_max_features,
-    resolve_min_samples,
-    search_form,
-    tree_leaves,
-)
+from okbook.trees.growth import resolve_max_features, resolve_min_samples, search_form
+from okbook.trees.nodes import decision_paths, find_leaves, node_weights, tree_leaves
 
 ENSEMBLES = [OutputKernelBagging, OutputKernelRandomForest, OutputKernelExtraTrees]
 MODELS = [OutputKernelTree, *ENSEMBLES]
@@ -378,8 +372,8 @@ def test_few_of_many_features_sorted_listed_and_copied(kind, form, peer):
 
 def test_compiling_is_announced_once(caplog):
     "What numba compiles beside the search, and what comes later, is silent."
-    announce = trees._FirstFit()
-    for function in (trees._find_leaves, trees.grow, trees.grow):
+    announce = growth._FirstFit()
+    for function in (nodes._find_leaves, growth.grow, growth.grow):
         announce.on_start(Event("numba:compile", "START", {"dispatcher": function}))
     assert [r.name for r in caplog.records] == ["okbook"]
     assert "compiles its tree search" in caplog.text
@@ -635,7 +629,7 @@ def test_trees_do_not_depend_on_how_inputs_are_stored(form, monkeypatch):
     outputs = (RBFKernel().gram(Y), "precomputed") if form == "gram" else (Y, "linear")
     model = OutputKernelExtraTrees(outputs[1], n_estimators=3, random_state=0)
     kept = model.fit(X, outputs[0]).estimators_
-    monkeypatch.setattr("okbook.trees.tree._BY_FEATURE", 0)
+    monkeypatch.setattr("okbook.trees.growth._BY_FEATURE", 0)
     in_place = clone(model).fit(np.asfortranarray(X), outputs[0]).estimators_
     for one, other in zip(kept, in_place):
         for a, b in zip(one.tree_, other.tree_):
@@ -1113,8 +1107,8 @@ def test_functions_say_what_they_are_given(call, message):
 
 def test_a_grower_takes_as_many_outputs_as_inputs():
     X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
-    rules = trees.growth_rules(OutputKernelTree(), 24, 3)
-    grower = trees.TreeGrower(X, trees.FactorOutputs.of(X[:3].astype(float)), rules)
+    rules = growth.growth_rules(OutputKernelTree(), 24, 3)
+    grower = growth.TreeGrower(X, growth.FactorOutputs.of(X[:3].astype(float)), rules)
     with pytest.raises(ValueError, match="each of the 24 inputs: got 3"):
         grower.grow(None, 0)
 
@@ -1127,9 +1121,9 @@ def test_features_of_two_values_are_sorted_as_others_are():
         X = rng.integers(0, rng.integers(1, 4), (n, p)) * rng.choice([1.0, -2.5, 1e9])
         if seed % 3 == 0:
             X[:, 0] = rng.standard_normal(n)
-        found = trees._sort_inputs(X)
+        found = growth._sort_inputs(X)
         columns = np.ascontiguousarray(X.T)
-        place, usual, first, count, rare = trees._sort_columns(columns)
+        place, usual, first, count, rare = growth._sort_columns(columns)
         assert_array_equal(found.place, place)
         assert_array_equal(found.usual, usual)
         assert_array_equal(found.rare, rare)

@@ -34,7 +34,7 @@ from okbook.trees import (
     Tree,
 )
 from okbook.trees.forest import out_of_bag_weights
-from okbook.trees.tree import decision_paths, node_depths, node_weights, tree_leaves
+from okbook.trees.nodes import decision_paths, node_depths, node_weights, tree_leaves
 
 ANY = object()  # a parameter of speed, or one that a mixin below passes on
 OUTCOMES = {}  # of the tests, by their names

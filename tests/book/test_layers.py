@@ -1,0 +1,107 @@
+"""Pages and sections have a layer, core pages are short, and "Next" stays."""
+
+import re
+
+import pytest
+
+from okbook_book import layers, project
+from okbook_book.project import HTML
+
+# What DESIGN asks of a core page and of a lab, and a tenth more.
+WORDS, BARS, TESTS, CORE, LAB = 2500 * 1.1, 12 * 1.1, 0.1, 42_000 * 1.1, 3000 * 1.1
+# Pages that are not there yet: the words of their story, and their bars, at most.
+ABOVE = {
+    "00_core": (2750, 15),
+    "00_core_1_predictor": (2750, 14),
+    "02_rkhs_1_leave_one_out": (2750, 14),
+    "02_rkhs_4_links": (3213, 17),
+    "03_forest_kernel": (3038, 13),
+    "04_mkl_1_duality": (2820, 13),
+    "04_mkl_3_machines": (2750, 14),
+    "05_ensembles": (3383, 19),
+    "05_ensembles_3_margins": (3400, 18),
+}
+
+
+def page(name):
+    return layers.measured(f"nbs/{name}")
+
+
+def of_layer(key):
+    return [p.removeprefix("nbs/") for p, k in layers.pages().items() if k == key]
+
+
+def test_every_page_has_a_layer():
+    listed = set(project.toc_pages()) - {"nbs/index"}
+    assert listed == set(layers.pages())
+
+
+def test_marks_are_layers():
+    found = []
+    for name in layers.pages():
+        for kind, source, _ in layers.cells(name):
+            if kind == "markdown" and "% layer" in source:
+                marks = layers.SECTION.findall(source)
+                headed = re.findall(r"^##+ .*\n\n% layer: ", source, re.M)
+                assert len(marks) == len(headed) == source.count("% layer"), name
+                found += marks
+    assert set(found) <= {"further", "note", "reproduction"} and len(found) > 20
+
+
+@pytest.mark.parametrize("name", of_layer("core"))
+def test_a_core_page_is_short(name):
+    found = page(name)
+    words, bars = ABOVE.get(name, (WORDS, BARS))
+    assert found.words - found.aside <= words
+    assert found.bars <= bars
+    assert found.tests <= TESTS * max(found.lines, 1)
+
+
+def test_no_page_is_listed_that_is_short():
+    assert not [
+        name
+        for name in ABOVE
+        if page(name).words - page(name).aside <= WORDS and page(name).bars <= BARS
+    ]
+
+
+def test_the_course_is_short():
+    found = [page(name) for name in of_layer("core")]
+    assert sum(m.words - m.aside for m in found) <= CORE and len(found) <= 22
+
+
+@pytest.mark.parametrize("name", of_layer("labs"))
+def test_a_lab_is_short(name):
+    assert page(name).words <= {"51_noise": 3600}.get(name, LAB)
+
+
+def test_what_is_measured():
+    cells = [
+        ("markdown", "# Title\n\nThree words here, $x = 1$ aside.", set()),
+        ("code", "x = 1\ny = 2", set()),
+        ("code", "assert x", set()),
+        ("markdown", "## Far\n\n% layer: note\n\nFour more of them.", set()),
+        ("code", "z = 3", set()),
+        ("code", "assert z", set()),
+        ("markdown", "and two", set()),
+        ("code", "assert z > 1", set()),
+        ("markdown", "## Exercises\n\nnothing of this counts", set()),
+        ("code", "counts = 0", set()),
+    ]
+    found = layers.measure(cells)
+    assert (found.words, found.aside, found.lines, found.beside) == (12, 7, 3, 1)
+    assert (found.bars, found.tests) == (1, 0)
+
+
+def test_next_stays_in_its_layer():
+    if not HTML.exists():
+        pytest.skip("the book is not built")
+    wrong = []
+    for name, key in layers.pages().items():
+        text = (HTML / f"{name}.html").read_text(encoding="utf8")
+        for link in re.findall(
+            r'<a class="(?:left|right)-(?:prev|next)"\s+href="([^"]*)"', text
+        ):
+            there = layers._page(name, link)
+            wrong += [(name, link)] if layers.pages().get(there) != key else []
+    assert not wrong
