@@ -362,11 +362,8 @@ def test_every_section_is_linked_from_a_chapter_or_from_the_glossary():
     assert targets - linked <= {"sec-primer-scalar"}
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_each_page_says_what_it_needs_and_how_long_it_takes(page):
-    head = PAGES[page][:4500]
-    assert "**What you need" in head
-    assert re.search(r"\b(hours?|minutes)\b", head)
+def test_each_page_says_what_it_needs():
+    assert not [page for page in CHAPTERS if "**What you need.**" not in PAGES[page]]
 
 
 @pytest.mark.parametrize(
