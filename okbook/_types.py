@@ -2,20 +2,18 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-
-if TYPE_CHECKING:
-    from .core import Kernel
 
 __all__ = [
     "Array",
     "ArrayLike",
     "Inputs",
     "KernelLike",
+    "KernelObject",
     "Outputs",
     "PathLike",
     "Seed",
@@ -27,7 +25,15 @@ Array: TypeAlias = NDArray[Any]
 Sparse: TypeAlias = sp.sparray | sp.spmatrix
 Inputs: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix  # or a data frame
 Outputs: TypeAlias = ArrayLike | Sequence[Any]
-KernelLike: TypeAlias = Union[str, Callable[..., Any], "Kernel"]
+
+
+class KernelObject(Protocol):
+    """What estimators ask of a kernel object, such as an `okbook.core.Kernel`."""
+
+    def gram(self, Y1: Any, Y2: Any = None) -> Array: ...
+
+
+KernelLike: TypeAlias = str | Callable[..., Any] | KernelObject
 PathLike: TypeAlias = str | os.PathLike[str]
 Seed: TypeAlias = int | np.random.RandomState | None
 # A number of folds, a splitter of scikit-learn, or pairs of training and test indices.

@@ -27,13 +27,11 @@ from .equations import chapters, face, refer
 from .project import ROOT
 
 FOLDER = "nbs/api"
-LABS = "okbook.labs"
 KINDS = {
     "class": "autoclass",
     "exception": "autoexception",
     "function": "autofunction",
 }
-COMMENT = re.compile(r"^\s*#:?\s?(.*)$")
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,7 @@ class Public:
 
     @property
     def docname(self):
-        "Its own page, or the page of the package for a constant."
-        return f"{FOLDER}/{self.package if self.kind == 'data' else self.qualname}"
+        return f"{FOLDER}/{self.qualname}"
 
     @property
     def function(self):
@@ -63,15 +60,11 @@ class Public:
     def kind(self):
         if inspect.isclass(self.value):
             return "exception" if issubclass(self.value, BaseException) else "class"
-        written = getattr(self.function, "__module__", None) == self.module
-        return "function" if inspect.isfunction(self.function) and written else "data"
+        return "function"
 
     @property
     def summary(self):
-        "The first sentence of the docstring; of a constant, that of its comment."
-        if self.kind == "data":
-            said = first_sentence(comment(self.module, self.name)).removesuffix(".")
-            return said and f"{said[0].upper()}{said[1:]}."
+        "The first sentence of the docstring."
         return first_sentence(inspect.getdoc(self.function) or "")
 
     @property
@@ -102,23 +95,6 @@ def definitions(module):
     return out
 
 
-def comment(module, name):
-    "The comment on a constant: behind it, or above it."
-    line = definitions(module).get(name, 0)
-    lines = source_lines(module)
-    if not line:
-        return ""
-    if behind := re.search(r"\s#\s(.+)$", lines[line - 1]):
-        return behind[1]
-    above = []
-    while line > 1 and (found := COMMENT.match(lines[line - 2])):
-        if found[1].startswith("%%"):
-            break
-        above.insert(0, found[1])
-        line -= 1
-    return " ".join(above)
-
-
 @cache
 def packages():
     """The packages that show names, in the order of the book: each with its public
@@ -127,8 +103,8 @@ def packages():
 
     found = {}
     for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
-        if info.name == "okbook.cli" or info.name.startswith("okbook._"):
-            continue  # written by hand, and no interface
+        if info.name.startswith(("okbook._", "okbook.cli", "okbook.labs")):
+            continue  # no interface
         module = importlib.import_module(info.name)
         if names := getattr(module, "__all__", None):
             package = found.setdefault(face(info.name), {})
@@ -157,39 +133,6 @@ def _page(module):
     return chapters()[module][0]
 
 
-def labs():
-    return [name for name in packages() if name.startswith(f"{LABS}.")]
-
-
-def libraries():
-    return [name for name in packages() if not name.startswith(f"{LABS}.")]
-
-
-@cache
-def borrowed():
-    "The names of the labs that other modules of the package import."
-    found = set()
-    for path in sorted((ROOT / "okbook").rglob("*.py")):
-        module = project.docname(path, ROOT).replace("/", ".")
-        parents = module.split(".")[:-1]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
-            if isinstance(node, ast.ImportFrom):
-                up = parents[: len(parents) + 1 - node.level] if node.level else []
-                base = ".".join([*up, *filter(None, [node.module])])
-                found |= {f"{base}.{alias.name}" for alias in node.names}
-    return found
-
-
-def is_internal(entry):
-    """Whether an object serves one lab only: what several share, and the table of a
-    lab, are not internal."""
-    return (
-        entry.package.startswith(f"{LABS}.")
-        and entry.qualname not in borrowed()
-        and entry.name not in ("TABLE", "TABLES")
-    )
-
-
 def _heading(text, line="="):
     return [text, line * len(text), ""]
 
@@ -209,14 +152,8 @@ def _table(rows, widths, head):
 
 
 def _link(entry):
-    role = {"class": "class", "exception": "exc", "function": "func", "data": "data"}
+    role = {"class": "class", "exception": "exc", "function": "func"}
     return f":py:{role[entry.kind]}:`{entry.name} <{entry.qualname}>`"
-
-
-def _value(entry):
-    text = " ".join(repr(entry.value).split())
-    whole = len(text) <= 60 and " at 0x" not in text and "`" not in text
-    return f"``{text}``" if whole else f"``{type(entry.value).__name__}``"
 
 
 def object_page(entry):
@@ -228,52 +165,15 @@ def object_page(entry):
 
 def package_page(package, entries):
     module = importlib.import_module(package)
-    lab = package.startswith(f"{LABS}.")
-    out = [":orphan:", ""] if lab else []
-    out += [*_heading(package), f".. api-place:: {package}", ""]
+    out = [*_heading(package), f".. api-place:: {package}", ""]
     out += [f".. py:module:: {package}", f"   :synopsis: {_synopsis(module)}", ""]
     out += [*inspect.getdoc(module).splitlines(), ""]
     for page in dict.fromkeys(entry.module for entry in entries):
         here = [entry for entry in entries if entry.module == page]
-        if not lab:
-            out += [f".. api-chapter:: {page}", ""]
-        objects = [entry for entry in here if entry.kind != "data"]
-        rows = [
-            (
-                _link(e),
-                link_labels(e.summary) + (" *(internal)*" if is_internal(e) else ""),
-            )
-            for e in objects
-        ]
-        if rows:
-            out += _table(rows, "34 66", ("Name", "What it is"))
-        constants = [entry for entry in here if entry.kind == "data"]
-        if constants:
-            out += [".. api-constants::", ""]
-            for e in constants:
-                mark = " *(internal)*" if is_internal(e) else ""
-                out.append(f"   {e.qualname} {_value(e)} {e.summary}{mark}".rstrip())
-            out.append("")
+        rows = [(_link(e), link_labels(e.summary)) for e in here]
+        out += [f".. api-chapter:: {page}", ""]
+        out += _table(rows, "34 66", ("Name", "What it is"))
     return out
-
-
-def labs_page():
-    out = [*_heading(LABS), f".. api-place:: {LABS}", ""]
-    out += [f".. py:module:: {LABS}", ""]
-    out += [
-        "The code of the labs: the protocols that recompute the tables of the sources.",
-        "It is not an interface, and it may change with any release. What is marked",
-        "*internal* serves one lab only; the other names are shared by several labs.",
-        "",
-    ]
-    rows = [
-        (
-            f":py:mod:`{name.removeprefix(LABS + '.')} <{name}>`",
-            _synopsis(importlib.import_module(name)),
-        )
-        for name in labs()
-    ]
-    return out + _table(rows, "34 66", ("Lab", "What it does"))
 
 
 def _synopsis(module):
@@ -282,10 +182,10 @@ def _synopsis(module):
 
 def sources():
     "All pages of the API that are generated, as docname -> text."
-    out = {f"{FOLDER}/{LABS}": labs_page()}
+    out = {}
     for package, entries in packages().items():
         out[f"{FOLDER}/{package}"] = package_page(package, entries)
-        out |= {e.docname: object_page(e) for e in entries if e.kind != "data"}
+        out |= {e.docname: object_page(e) for e in entries}
     return {name: "\n".join(lines).rstrip() + "\n" for name, lines in out.items()}
 
 
@@ -309,7 +209,7 @@ def add_pages(app, config):
     if "nbs/api" not in config.external_site_map:
         return
     write_sources(app.srcdir)
-    names = [f"{FOLDER}/{name}" for name in [*libraries(), LABS]]
+    names = [f"{FOLDER}/{name}" for name in packages()]
     site = config.external_site_map
     site["nbs/api"].subtrees.append(TocTree([FileItem(name) for name in names]))
     for name in names:
@@ -357,31 +257,6 @@ class Chapter(SphinxDirective):
         section = nodes.rubric("", "", classes=["api-chapter"])
         section += chapter_node(of=module)
         return [section]
-
-
-class Constants(SphinxDirective):
-    "The constants of a module: each is an object of the Python domain, and a row."
-
-    has_content = True
-
-    def run(self):
-        domain, rows = self.env.get_domain("py"), []
-        for line in self.content:
-            qualname, rest = line.split(" ", 1)
-            value, text = re.match(r"``(.+?)``\s*(.*)", rest).groups()
-            anchor = qualname
-            domain.note_object(qualname, "data", anchor, location=self.get_location())
-            name = qualname.rpartition(".")[2]
-            said = nodes.paragraph()
-            said += self.parse_inline(text, lineno=self.lineno)[0]
-            cells = nodes.literal(name, name), nodes.literal(value, value)
-            row = nodes.row(
-                "", *(nodes.entry("", nodes.paragraph("", "", c)) for c in cells)
-            )
-            row += nodes.entry("", said)
-            row["ids"].append(anchor)
-            rows.append(row)
-        return [_summary({"Constant": 28, "Value": 26, "What it is": 46}, rows)]
 
 
 def _summary(columns, rows):
@@ -514,20 +389,11 @@ def _place(app, fromdoc, qualname):
     "The way to an object from the API, its cell in the book, and its file."
     way = nodes.paragraph("", "", classes=["api-place"])
     way += refer(app, fromdoc, "nbs/api", "", nodes.Text("API"))
-    if qualname == LABS:
+    if qualname in packages():
         return [way]
-    package = qualname if qualname in packages() else qualname.rpartition(".")[0]
-    above = [LABS] if package.startswith(f"{LABS}.") else []
-    for name in [*above, *([package] if package != qualname else [])]:
-        link = refer(app, fromdoc, f"{FOLDER}/{name}", "", nodes.Text(name))
-        way += [nodes.Text(" › "), link]
-    if package == qualname:
-        doc = chapters()[packages()[package][0].module][0]
-        if not above:
-            return [way]
-        derived = nodes.paragraph("", "Lab: ", classes=["derived-in"])
-        derived += [_page_link(app, fromdoc, doc, ""), nodes.Text(".")]
-        return [way, derived]
+    package = qualname.rpartition(".")[0]
+    link = refer(app, fromdoc, f"{FOLDER}/{package}", "", nodes.Text(package))
+    way += [nodes.Text(" › "), link]
     entry = find(qualname)
     doc = chapters()[entry.module][0]
     anchors = app.env.get_domain("std").anonlabels
@@ -535,8 +401,6 @@ def _place(app, fromdoc, qualname):
     derived = nodes.paragraph("", "Derived in ", classes=["derived-in"])
     derived += [_page_link(app, fromdoc, page, anchor), nodes.Text(". Source: ")]
     derived += [_file_link(app, entry), nodes.Text(".")]
-    if is_internal(entry):
-        derived += nodes.Text(" Internal to this lab: it may change with any release.")
     return [way, derived]
 
 
@@ -567,8 +431,7 @@ class Packages(SphinxDirective):
 
     def run(self):
         rows = []
-        for package in libraries():
-            entries = packages()[package]
+        for package, entries in packages().items():
             classes = [_link(e) for e in entries if e.kind == "class"]
             said = _synopsis(importlib.import_module(package))
             rows.append((f":py:mod:`{package}`", said, ", ".join(classes)))
@@ -581,7 +444,6 @@ def setup(app):
         app.add_node(node)
     app.add_directive("api-place", Place)
     app.add_directive("api-chapter", Chapter)
-    app.add_directive("api-constants", Constants)
     app.add_directive("api-source", Source)
     app.add_directive("api-packages", Packages)
     app.connect("config-inited", name_project)

@@ -101,9 +101,9 @@ def _read(values, name, options):
         return values
     array = _convert(values, name)
     _refuse_odd(array if array.ndim else values, name, numeric)
-    if not array.ndim and array.dtype.kind == "O":
-        raise TypeError(f"{name} must be an array: got {values!r:.40}.")
     wanted = numeric and array.dtype.kind in "OUS"
+    if wanted and not array.ndim:
+        raise ValueError(f"{name} must be an array: got {values!r:.40}.")
     return _as_floats(values, name, whole) if wanted else array
 
 

@@ -50,7 +50,8 @@ class Kernel(BaseEstimator):
       inherits from :class:`ObjectKernel` instead, which needs less;
     - ``check(Y, name)``, which refuses outputs that the kernel is not defined on;
     - ``_diag(A)``, the diagonal, where there is a faster way than by small blocks;
-    - ``features(Y)``, where the feature map is explicit and small;
+    - ``features(Y)``, the feature map with a row for each output, where it is explicit
+      and small; None in other kernels;
     - ``_parameter_constraints``, the values that parameters may have, as in
       scikit-learn;
     - ``always_psd = True``, if a theorem says that the function is a kernel.
@@ -60,6 +61,8 @@ class Kernel(BaseEstimator):
     always_psd : bool
         Whether every Gram matrix of the kernel is positive semi-definite by a theorem.
         Estimators check the training Gram matrix of all other kernels.
+    features : callable or None
+        The feature map, if it is explicit and small.
     on_objects : bool
         Whether it compares objects in a sequence rather than the rows of a matrix, as
         the subclasses of :class:`ObjectKernel` do. Estimators with such a kernel on the
@@ -83,6 +86,7 @@ class Kernel(BaseEstimator):
 
     always_psd = False
     on_objects = False
+    features: Callable[[Any], Array] | None = None
     _parameter_constraints = {}
 
     def __sklearn_tags__(self):

@@ -1256,9 +1256,14 @@ class OutputKernelMixin:
         far = np.concatenate(scores) + norms[:, None]
         return np.concatenate(indices), -np.maximum(far, 0.0)
 
+    @property
+    def _has_features(self):
+        """Whether the output kernel has a feature map; a Gram matrix has none."""
+        return self.kernel_ is not None and self.kernel_.features is not None
+
     def _losses_of_zero(self, W):
         """Squared norm of each predicted point."""
-        if hasattr(self.kernel_, "features"):
+        if self._has_features:
             return row_norms(self._feature_means(W), squared=True)
         W = _weights_of(W)
         return feature_space_losses(
@@ -1599,7 +1604,7 @@ class OutputKernelMixin:
         """
         W1 = self._queries(X1)
         W2 = W1 if X2 is None else self._queries(X2)
-        if hasattr(self.kernel_, "features"):
+        if self._has_features:
             points = self._feature_means(W1)
             return points @ (points if W1 is W2 else self._feature_means(W2)).T
         return predicted_gram(_weights_of(W1), _weights_of(W2), self.gram_)
@@ -1673,7 +1678,7 @@ class OutputKernelMixin:
         outputs."""
         kernel, outputs = self._kernel_and_outputs(by_index)
         diag = kernel.diag(y)
-        if not hasattr(kernel, "features"):
+        if kernel.features is None:
             cross = kernel.gram(y, outputs)
             return feature_space_losses(_weights_of(W), self.gram_, cross, diag)
         if isinstance(kernel, LinearKernel) and np.shape(y)[1:] == outputs.shape[1:]:
@@ -1764,7 +1769,7 @@ class OutputKernelMixin:
         losses = self._losses(W, y, by_index) if losses is None else losses
         kernel, _ = self._kernel_and_outputs(by_index)
         diag = kernel.diag(y)
-        if hasattr(kernel, "features"):
+        if kernel.features is not None:
             variance = _total_variance(kernel.features(y), sample_weight)
         else:
             variance = feature_space_variance(kernel.gram(y), sample_weight, diag=diag)
@@ -1901,7 +1906,7 @@ class InputKernelMixin:
             return None
         kernel = "linear" if self.input_kernel is None else self.input_kernel
         kernel = check_kernel(kernel, self.input_kernel_params, name="input_kernel")
-        if not hasattr(kernel, "features"):
+        if kernel.features is None:
             return None
         F = kernel.fit(X).features(X)
         if not isinstance(F, np.ndarray) or 4 * F.shape[1] > len(F):

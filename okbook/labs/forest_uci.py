@@ -28,26 +28,7 @@ DATASETS = {name.capitalize(): name for name in UCI}  # the rows of the paper's 
 
 @lru_cache(maxsize=24)
 def load_task(name, one_hot=False):
-    """Load the inputs and the classes of a dataset.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    one_hot : bool, default=False
-        Whether a categorical column of more than two words becomes a column a word.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p)
-        The inputs, in the single precision that scikit-learn's trees compute in.
-    y : ndarray of shape (n,)
-        The classes.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci`.
-    """
+    """Load the inputs and the classes of a dataset."""
     bunch = load_uci(name)
     columns = []
     for column, values in zip(bunch.feature_names, bunch.data.T):
@@ -61,29 +42,8 @@ def load_task(name, one_hot=False):
 
 # %% ../../nbs/31_uci.ipynb #fcdf9dcd
 def parts(y, repeat):
-    """Split the examples into a training part of 70 % and a test part, and the training
-    part once more.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        The classes.
-    repeat : int
-        The repetition: the state of the random numbers.
-
-    Returns
-    -------
-    dict of str to ndarray of int
-        ``"train"`` and ``"test"``; ``"fit"`` and ``"held"``, which make up ``"train"``
-        and have its proportions of the classes; ``"all"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.forest_uci import parts
-    >>> {name: len(part) for name, part in parts(np.arange(100) % 2, repeat=0).items()}
-    {'all': 100, 'train': 70, 'test': 30, 'fit': 49, 'held': 21}
-    """
+    """Split the examples into a training part of 70 % and a test part, and the
+    training part once more."""
     rows = np.arange(len(y))
     train, test = np.split(
         np.random.default_rng(repeat).permutation(rows), [round(0.7 * len(y))]
@@ -96,50 +56,15 @@ def parts(y, repeat):
 
 # %% ../../nbs/31_uci.ipynb #f5f38a46
 def majority_vote(forest, X):
-    """Predict the class that most trees of a forest of two classes vote for.
-
-    Parameters
-    ----------
-    forest : RandomForestClassifier
-        A fitted forest.
-    X : ndarray of shape (n, p)
-        Inputs.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The classes; of a tie, the first.
-
-    Notes
-    -----
-    A hyperplane in the space of the leaves (``thm-forest-3``). scikit-learn's own
-    ``predict`` averages the proportions of the classes in the leaves instead; in pure
-    leaves it is the same.
-    """
+    """Predict the class that most trees of a forest of two classes vote for
+    (thm-forest-3)."""
     votes = np.mean([tree.predict(X) for tree in forest.estimators_], axis=0)
     return forest.classes_[(votes > 0.5).astype(int)]
 
 # %% ../../nbs/31_uci.ipynb #a64cf4ff
 @lru_cache(maxsize=40)
 def run_protocol(name, repeat):
-    """Run the protocol once.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-
-    Returns
-    -------
-    dict of str to float
-        Accuracies on the test part, of ``"vote"`` and ``"SVM+forest"``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci`.
-    """
+    """Run the protocol once."""
     X, y = load_task(name)
     at = parts(y, repeat)
     machine = ForestKernelSVC(random_state=repeat).fit(X[at["train"]], y[at["train"]])
@@ -151,22 +76,7 @@ def run_protocol(name, repeat):
 
 # %% ../../nbs/31_uci.ipynb #47fac47f
 def compute_cell(row, column, repeat):
-    """Compute a cell of ``forest-table1``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    column : {"vote", "SVM+forest"}
-        The method.
-    repeat : int
-        The repetition, which is also the state of the random numbers.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Compute a cell of ``forest-table1``."""
     return run_protocol(DATASETS[row], repeat)[column]
 
 
@@ -194,29 +104,8 @@ SPLITS, WORLDS = (2, 5, 10, 20, 50, 100), 100
 
 @lru_cache(maxsize=24)
 def share_of_alarms(n_splits, repeat, n=200):
-    """Test two methods of equal accuracy in many simulated worlds, and count how often
-    they seem to differ.
-
-    Parameters
-    ----------
-    n_splits : int
-        How often the examples of a world are split into a training part of 70 % and a
-        test part.
-    repeat : int
-        Which ``WORLDS`` worlds: the state of the random numbers.
-    n : int, default=200
-        Number of examples in a world.
-
-    Returns
-    -------
-    dict of str to float
-        The share of the worlds in which the ``"paired"`` and the ``"corrected"`` test
-        find a difference at 0.05.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci`.
-    """
+    """Test two methods of equal accuracy in many simulated worlds, and count how
+    often they seem to differ."""
     rng = np.random.default_rng([repeat, n_splits])
     found = []
     for _ in range(WORLDS):
@@ -235,22 +124,7 @@ def share_of_alarms(n_splits, repeat, n=200):
 
 
 def compute_alarms(row, n_splits, repeat):
-    """Compute a cell of ``forest-table1-alarms``.
-
-    Parameters
-    ----------
-    row : {"paired", "corrected"}
-        The test.
-    n_splits : int
-        The number of splits.
-    repeat : int
-        Which worlds.
-
-    Returns
-    -------
-    float
-        The share of false alarms.
-    """
+    """Compute a cell of ``forest-table1-alarms``."""
     return share_of_alarms(n_splits, repeat)[row]
 
 
@@ -273,30 +147,7 @@ ALARMS = Table(
 # %% ../../nbs/31_uci.ipynb #a3a6c56e
 @lru_cache(maxsize=40)
 def grow(name, repeat, part="train", one_hot=False, **options):
-    """Grow the forest of the protocol, or a variant of it, on a part of a dataset.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    part : {"train", "fit", "all"}, default="train"
-        What it is grown on; see :func:`parts`.
-    one_hot : bool, default=False
-        As in :func:`load_task`.
-    **options : dict
-        Other parameters of the forest.
-
-    Returns
-    -------
-    RandomForestClassifier
-        The fitted forest.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci`.
-    """
+    """Grow the forest of the protocol, or a variant of it, on a part of a dataset."""
     X, y = load_task(name, one_hot)
     rows = parts(y, repeat)[part]
     forest = RandomForestClassifier(
@@ -306,29 +157,7 @@ def grow(name, repeat, part="train", one_hot=False, **options):
 
 # %% ../../nbs/31_uci.ipynb #cb046f6f
 def machine_accuracies(kernel, X, y, learn, held, grid):
-    """Train a machine for each value of C, and measure its accuracy.
-
-    Parameters
-    ----------
-    kernel : ForestKernel
-        A kernel on a forest that is frozen.
-    X, y : ndarray
-        Inputs and classes.
-    learn, held : ndarray of int
-        The examples to train on and to measure on.
-    grid : sequence of float
-        The values of C.
-
-    Returns
-    -------
-    ndarray of shape (n_values,)
-        Accuracies on ``held``.
-
-    Notes
-    -----
-    The machine of :class:`okbook.forest_kernel.ForestKernelSVC`, from one Gram matrix
-    for all values of C.
-    """
+    """Train a machine for each value of C, and measure its accuracy."""
     kernel = kernel.fit(X[learn], y[learn])
     K, to_held = kernel.gram(), kernel.cross_gram(X[held])
     machines = (
@@ -347,37 +176,7 @@ def run_variant(
     learnt="train",
     **growth,
 ):
-    """Run the protocol once, with one choice changed.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    vote : bool, default=False
-        Whether the forest votes; otherwise the SVM decides.
-    kernel : dict, optional
-        Parameters of :class:`okbook.forest_kernel.ForestKernel`.
-    grid : sequence of float, default=C_GRID
-        Values of C.
-    judge : {"fit", "train", "test"}, default="fit"
-        How C is chosen: on the validation part, by a forest that has not seen it
-        (``"fit"``), or that has (``"train"``); or, dishonestly, on the test part.
-    learnt : {"train", "all"}, default="train"
-        What the final forest is grown on; ``"all"`` is dishonest.
-    **growth : dict
-        Other parameters of :func:`grow`.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci`.
-    """
+    """Run the protocol once, with one choice changed."""
     X, y = load_task(name, growth.get("one_hot", False))
     at = parts(y, repeat)
     forest = grow(name, repeat, learnt, **growth)
@@ -431,22 +230,7 @@ QUICK = (
 
 
 def compute_variant(row, column, repeat):
-    """Compute a cell of ``forest-table1-why``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    column : str
-        A key of ``VARIANTS``.
-    repeat : int
-        The repetition: the same split as in ``forest-table1``.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Compute a cell of ``forest-table1-why``."""
     return run_variant(DATASETS[row], repeat, **VARIANTS[column])
 
 
@@ -481,62 +265,14 @@ WHY = Table(
 
 # %% ../../nbs/31_uci.ipynb #f27b4811
 def contradicted(K, y, n_trees):
-    """Count the examples that share all leaves with an example of another class.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        In how many trees two examples share a leaf.
-    y : ndarray of shape (n,)
-        The classes.
-    n_trees : int
-        The number of trees.
-
-    Returns
-    -------
-    int
-        The number of such examples, which no hyperplane of the leaf space can all have
-        on the right side.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.forest_uci import contradicted
-    >>> contradicted(
-    ...     np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 2.0]]),
-    ...     np.array([0, 1, 1]),
-    ...     n_trees=2,
-    ... )
-    2
-    """
+    """Count the examples that share all leaves with an example of another class."""
     return int(((K > n_trees - 0.5) & (y[:, None] != y)).any(axis=1).sum())
 
 
 @lru_cache(maxsize=24)
 def measure_box(name, repeat):
     """Measure how the upper bound C affects the machines of the protocol, and the
-    accuracies by which C is selected.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-
-    Returns
-    -------
-    dict of str to float
-        The columns of ``forest-table1-box``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci`.
-    """
+    accuracies by which C is selected."""
     X, y = load_task(name)
     at = parts(y, repeat)
     final, judging = (
@@ -563,27 +299,7 @@ def measure_box(name, repeat):
 
 
 def compute_box(row, column, repeat):
-    """Compute a cell of ``forest-table1-box``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    column : str
-        How many dual variables are ``"at the bound, C = 1"`` or ``"at the bound, C =
-        10000"``; the ``"largest dual variable"`` at C = 10000; how many training
-        examples are ``"contradicted"``, which means that they share all leaves with one
-        of the other class; the accuracy on the validation part of the machine of C = 1
-        on a forest that has grown without it (``"validation, unseen"``) and with it
-        (``"validation, seen"``).
-    repeat : int
-        The repetition: the same split as in ``forest-table1``.
-
-    Returns
-    -------
-    float
-        The measure.
-    """
+    """Compute a cell of ``forest-table1-box``."""
     return measure_box(DATASETS[row], repeat)[column]
 
 

@@ -35,31 +35,7 @@ MOST_PAIRED, MOST_TRAINED = 150, 1000
 
 def kernel_bank(X):
     """Make Gaussian and polynomial kernels on all variables together, and on each
-    alone.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Training inputs, standardised.
-
-    Returns
-    -------
-    list of (Kernel, list of int)
-        Kernels and the columns that they look at: thirteen for all variables and for
-        each that has more than two values, one for each that has two, none for one that
-        is constant.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-mkl`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.forest_uci_mkl import kernel_bank
-    >>> len(kernel_bank(np.array([[0.0, 1.0, 5.0], [1.0, 2.0, 5.0], [0.0, 3.0, 5.0]])))
-    27
-    """
+    alone."""
     forms = [PolynomialKernel(degree=degree) for degree in (1, 2, 3)] + [
         RBFKernel(sigma=width) for width in WIDTHS
     ]
@@ -73,32 +49,7 @@ def kernel_bank(X):
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #0742a59f
 def bank_problem(X, y, seed, most=MOST_PAIRED):
-    """Make the problem on the pairs of some examples, with the kernels of the bank.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Training inputs.
-    y : ndarray of shape (n,)
-        Their classes.
-    seed : int
-        For the choice of the examples.
-    most : int or None, default=MOST_PAIRED
-        How many examples make pairs; None for all.
-
-    Returns
-    -------
-    bank : list of (Kernel, list of int)
-        The kernels, as in :func:`kernel_bank`.
-    sizes : ndarray of shape (n_kernels,)
-        What they were divided by.
-    problem : PairProblem
-        The pairs, of kernels that are centred and scaled.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-mkl`.
-    """
+    """Make the problem on the pairs of some examples, with the kernels of the bank."""
     some = np.sort(np.random.default_rng(seed).permutation(len(y))[:most])
     bank, moments = kernel_bank(X[some]), []
 
@@ -113,34 +64,8 @@ def bank_problem(X, y, seed, most=MOST_PAIRED):
 
 
 def learn_weights(X, y, lams, seed, most=MOST_PAIRED):
-    """Learn weights of kernels from the pairs of some examples, for several values of
-    lam.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Training inputs.
-    y : ndarray of shape (n,)
-        Their classes.
-    lams : sequence of float
-        Factors of the regulariser.
-    seed : int
-        For the choice of the examples.
-    most : int or None, default=MOST_PAIRED
-        How many examples make pairs; None for all.
-
-    Returns
-    -------
-    bank : list of (Kernel, list of int)
-        The kernels, as in :func:`kernel_bank`.
-    weights : ndarray of shape (n_lams, n_kernels)
-        Factors of the Gram matrices as they are, neither centred nor scaled: once it is
-        centred, their combination has a mean diagonal of one on these examples.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-mkl`.
-    """
+    """Learn weights of kernels from the pairs of some examples, for several values
+    of lam."""
     bank, sizes, problem = bank_problem(X, y, seed, most)
     path = np.array(
         [
@@ -153,24 +78,7 @@ def learn_weights(X, y, lams, seed, most=MOST_PAIRED):
 
 
 def combined(bank, weights, A, B):
-    """Combine kernels between two sets of inputs.
-
-    Parameters
-    ----------
-    bank : list of (Kernel, list of int)
-        The kernels.
-    weights : ndarray of shape (n_kernels,)
-        Their factors.
-    A : ndarray of shape (m, p)
-        Inputs.
-    B : ndarray of shape (n, p)
-        Other inputs.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
-        The weighted sum.
-    """
+    """Combine kernels between two sets of inputs."""
     total = np.zeros((len(A), len(B)))
     for m in np.flatnonzero(weights):
         kernel, columns = bank[m]
@@ -180,20 +88,7 @@ def combined(bank, weights, A, B):
 # %% ../../nbs/31_uci_1_mkl.ipynb #6ba7f891
 def standardized(X, learn):
     """Centre and scale inputs by the mean and the deviation of some of their rows; a
-    missing value becomes the mean.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Inputs, with nan where a value is missing.
-    learn : ndarray of int
-        Rows that the means and the standard deviations are taken of.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-        The inputs.
-    """
+    missing value becomes the mean."""
     X = X.astype(np.float64)
     deviation = np.nanstd(X[learn], axis=0)
     return np.nan_to_num(
@@ -202,26 +97,7 @@ def standardized(X, learn):
 
 
 def learning_part(name, repeat, learn):
-    """Load a dataset, standardised by the part that is used for learning.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    learn : str
-        A part, as :func:`okbook.labs.forest_uci.parts` names it.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p)
-        All inputs, standardised.
-    y : ndarray of shape (n,)
-        Their classes.
-    learn : ndarray of int
-        The rows to learn from.
-    """
+    """Load a dataset, standardised by the part that is used for learning."""
     X, y = load_task(name)
     learn = parts(y, repeat)[learn]
     learn = np.sort(np.random.default_rng(repeat).permutation(learn)[:MOST_TRAINED])
@@ -229,31 +105,7 @@ def learning_part(name, repeat, learn):
 
 
 def accuracies(name, repeat, learn, judge, choices, grid, weigh=learn_weights):
-    """Train on one part and evaluate on another, for all values of both parameters.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    learn, judge : str
-        Parts, as :func:`okbook.labs.forest_uci.parts` names them.
-    choices, grid : sequence of float
-        Values of the parameter of ``weigh``, which is lam, and of C.
-    weigh : callable, default=learn_weights
-        What weights the kernels are given: ``weigh(X, y, choices, seed)`` returns a
-        bank of kernels and a row of weights for each choice.
-
-    Returns
-    -------
-    ndarray of shape (n_choices, n_C)
-        Accuracies.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-mkl`.
-    """
+    """Train on one part and evaluate on another, for all values of both parameters."""
     X, y, learn = learning_part(name, repeat, learn)
     judge, found = parts(y, repeat)[judge], np.empty((len(choices), len(grid)))
     bank, path = weigh(X[learn], y[learn], choices, repeat)
@@ -268,29 +120,7 @@ def accuracies(name, repeat, learn, judge, choices, grid, weigh=learn_weights):
 
 def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
     """Select both parameters on the validation part, train on the training part, and
-    evaluate on the test part.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    choices : sequence of float
-        Values of the parameter of ``weigh``; of those that are equally good, the first
-        is taken.
-    weigh : callable, default=learn_weights
-        As in :func:`accuracies`.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-mkl`.
-    """
+    evaluate on the test part."""
     held = accuracies(name, repeat, "fit", "held", choices, C_GRID, weigh)
     best = np.unravel_index(held.argmax(), held.shape)
     return float(
@@ -301,20 +131,7 @@ def chosen_accuracy(name, repeat, choices, weigh=learn_weights):
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #315fd694
 def compute_cell(row, repeat):
-    """Compute a cell of ``forest-table1-mkl``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    repeat : int
-        The repetition, which is also the state of the random numbers.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Compute a cell of ``forest-table1-mkl``."""
     return chosen_accuracy(
         DATASETS[row], repeat, LAMS
     )  # the largest lam and the smallest C of those that are best
@@ -335,30 +152,8 @@ TABLE = Table(
 
 # %% ../../nbs/31_uci_1_mkl.ipynb #b629f47f
 def equal_weights(X, y, choices, seed):
-    """Give all kernels of the bank the same weight, once they are centred and scaled.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Training inputs.
-    y : ndarray of shape (n,)
-        Their classes; not used.
-    choices : sequence
-        Of one value: there is nothing to choose.
-    seed : int
-        Taken by every way to weigh; this one draws nothing.
-
-    Returns
-    -------
-    bank : list of (Kernel, list of int)
-        The kernels.
-    weights : ndarray of shape (1, n_kernels)
-        Factors of the Gram matrices as they are.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-mkl`.
-    """
+    """Give all kernels of the bank the same weight, once they are centred and
+    scaled."""
     bank = kernel_bank(X)
     sizes = np.array(
         [gram_moments(kernel.gram(X[:, columns]))[1] for kernel, columns in bank]
@@ -367,30 +162,7 @@ def equal_weights(X, y, choices, seed):
 
 
 def one_gaussian(X, y, choices, seed):
-    """Give all the weight to one Gaussian kernel on all variables.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Training inputs.
-    y : ndarray of shape (n,)
-        Their classes; not used.
-    choices : sequence of float
-        Bandwidths.
-    seed : int
-        Taken by every way to weigh; this one draws nothing.
-
-    Returns
-    -------
-    bank : list of (Kernel, list of int)
-        The kernels, one for each choice.
-    weights : ndarray of shape (n_choices, n_choices)
-        Factors of the Gram matrices as they are.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-mkl`.
-    """
+    """Give all the weight to one Gaussian kernel on all variables."""
     bank = [(RBFKernel(sigma=width), list(range(X.shape[1]))) for width in choices]
     return bank, np.diag([1.0 / gram_moments(kernel.gram(X))[1] for kernel, _ in bank])
 
@@ -411,24 +183,7 @@ WEIGHTINGS = {
 
 
 def compute_weighting(row, column, repeat):
-    """Compute a cell of ``forest-table1-mkl-why``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    column : {"equal weights", "one Gaussian", "all pairs"}
-        How the kernels of the bank are weighted: all alike; one Gaussian kernel on all
-        variables alone, whose bandwidth is chosen with C; or as in the table, but from
-        the pairs of all training examples.
-    repeat : int
-        The repetition: the same split as in ``forest-table1``.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Compute a cell of ``forest-table1-mkl-why``."""
     return chosen_accuracy(DATASETS[row], repeat, *WEIGHTINGS[column])
 
 
@@ -455,28 +210,7 @@ WHY = Table(
 @cache
 def check_weights(row, most, repeat):
     """Solve the problems behind a cell again, for all values of lam, and check each
-    certificate.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    most : int or None
-        How many examples make pairs.
-    repeat : int
-        The repetition.
-
-    Returns
-    -------
-    dict of str to float
-        The greatest ``"lower"`` and the greatest ``"upper"`` end of the intervals in
-        which the relative duality gaps lie: of the path on the fitting part, and of
-        each lam by itself on the training part.
-
-    Notes
-    -----
-    Theorem thm-cert-check. Derived in the lab :ref:`lab-forest-uci-mkl`.
-    """
+    certificate (thm-cert-check)."""
     ends = []
     for part, paths in (("fit", [LAMS]), ("train", [[lam] for lam in LAMS])):
         X, y, learn = learning_part(DATASETS[row], repeat, part)
@@ -489,24 +223,7 @@ def check_weights(row, most, repeat):
 
 
 def compute_check(row, most, end, repeat):
-    """Compute a cell of ``forest-table1-mkl-certificates``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    most : int or None
-        How many examples make pairs.
-    end : {"lower", "upper"}
-        Which end of the interval around the gap.
-    repeat : int
-        The repetition.
-
-    Returns
-    -------
-    float
-        The greatest such end of the solutions: a part of the objective.
-    """
+    """Compute a cell of ``forest-table1-mkl-certificates``."""
     return check_weights(row, most, repeat)[end]
 
 

@@ -69,31 +69,8 @@ N_FIRST = 5  # repetitions of the first look
 
 
 def cut_parts(y, repeat, cut):
-    """Split the examples into a training part of 70 % and a test part, and the training
-    part once more, under a reading of how a set is split.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        The classes.
-    repeat : int
-        The repetition: the state of the random numbers.
-    cut : {"from all", "within classes"}
-        Whether the test part is drawn from all examples, or from those of each class.
-
-    Returns
-    -------
-    dict of str to ndarray of int
-        ``"train"`` and ``"test"``; ``"fit"`` and ``"held"``, which make up ``"train"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.forest_uci_readings import cut_parts
-    >>> y = np.arange(100) % 2
-    >>> y[cut_parts(y, 0, "within classes")["test"]].sum()
-    np.int64(15)
-    """
+    """Split the examples into a training part of 70 % and a test part, and the
+    training part once more, under a reading of how a set is split."""
     if cut == "from all":
         return parts(y, repeat)
     halves = partial(train_test_split, test_size=0.3, random_state=repeat)
@@ -104,28 +81,7 @@ def cut_parts(y, repeat, cut):
 # %% ../../nbs/31_uci_2_readings.ipynb #31c20009
 def machine_answers(K, y, learn, grams, scale, grid=C_GRID):
     """Train a machine for each value of C, and count how often each is right on some
-    sets of examples.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_learn, n_learn)
-        Gram matrix of the examples that are learnt from.
-    y : ndarray of shape (n,)
-        The classes of all examples.
-    learn : ndarray of int
-        The examples that are learnt from.
-    grams : list of (ndarray of int, ndarray of shape (n_judged, n_learn))
-        The examples that each set holds, and their Gram matrix with ``learn``.
-    scale : float
-        What the kernel is divided by.
-    grid : sequence of float, default=C_GRID
-        The values of C.
-
-    Returns
-    -------
-    list of ndarray of shape (n_values,)
-        The accuracies on each set.
-    """
+    sets of examples."""
     machines = [
         SVC(C=C, kernel="precomputed", cache_size=500).fit(K / scale, y[learn])
         for C in grid
@@ -138,27 +94,7 @@ def machine_answers(K, y, learn, grams, scale, grid=C_GRID):
 
 @lru_cache(maxsize=24)
 def run_readings(name, repeat, cut, categories):
-    """Run the protocol once under all readings that share a way to split and a code.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    cut, categories : str
-        Choices of ``CHOICES``.
-
-    Returns
-    -------
-    dict of tuple to float
-        Accuracies on the test part, by the choices of ``"kernel"``, ``"judge"`` and
-        ``"tested"``; that of the vote at ``("vote",)``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-readings`.
-    """
+    """Run the protocol once under all readings that share a way to split and a code."""
     X, y = load_task(name, one_hot=categories == "words")
     at, kernels, found = cut_parts(y, repeat, cut), {}, {}
     for judge, grown_on in (("same forest", "train"), ("fresh forest", "fit")):
@@ -192,22 +128,7 @@ def _encoding(name, categories):
 
 
 def compute_reading(row, column, repeat):
-    """Compute a cell of ``forest-table1-readings``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    column : str
-        A key of ``READINGS``, for the machine, or of ``VOTES``, for the vote.
-    repeat : int
-        The repetition, which is also the state of the random numbers.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Compute a cell of ``forest-table1-readings``."""
     name = DATASETS[row]
     cut, *chosen, categories = (READINGS | VOTES)[column]
     found = run_readings(name, repeat, cut, _encoding(name, categories))
@@ -231,64 +152,16 @@ READINGS_TABLE = Table(
 
 # %% ../../nbs/31_uci_2_readings.ipynb #31c2000d
 def product_gram(A, B, d):
-    r"""Gram matrix of a product of Gaussian kernels, one for each variable.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, p)
-        Inputs.
-    B : ndarray of shape (n, p)
-        Other inputs.
-    d : ndarray of shape (p,)
-        The factors of the squared differences, not negative.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
-        The values :math:`\exp(-\sum_j d_j (a_j - b_j)^2)`.
-
-    Notes
-    -----
-    eq-uci-product. Derived in the lab :ref:`lab-forest-uci-readings`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.forest_uci_readings import product_gram
-    >>> product_gram(np.zeros((1, 2)), np.array([[1.0, 5.0]]), np.array([1.0, 0.0]))
-    array([[0.36787944]])
-    """
+    """Gram matrix of a product of Gaussian kernels, one for each variable
+    (eq-uci-product)."""
     A, B = A * np.sqrt(d), B * np.sqrt(d)
     squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
     return np.exp(-np.maximum(squares, 0.0))
 
 
 def product_value(X, signs, d, C):
-    r"""Value of a product of Gaussian kernels with a machine on it, and its gradient.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Inputs.
-    signs : ndarray of shape (n,)
-        The classes, as -1 and 1.
-    d : ndarray of shape (p,)
-        The factors of the squared differences, not negative.
-    C : float
-        Weight of the slacks.
-
-    Returns
-    -------
-    value : float
-        The function :math:`F(d)`.
-    slope : ndarray of shape (p,)
-        Its gradient.
-
-    Notes
-    -----
-    eq-uci-product-value and eq-uci-product-slope. Derived in the lab
-    :ref:`lab-forest-uci-readings`.
-    """
+    """Value of a product of Gaussian kernels with a machine on it, and its gradient
+    (eq-uci-product-value, eq-uci-product-slope)."""
     K = product_gram(X, X, d)
     machine = SVC(C=C, kernel="precomputed", tol=1e-4).fit(K, signs)
     u = np.zeros(len(signs))  # alpha times signs
@@ -300,28 +173,8 @@ def product_value(X, signs, d, C):
 
 
 def learn_product(X, y, C, n_steps=30):
-    """Learn the bandwidths of a product of Gaussian kernels together with a machine.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Training inputs.
-    y : ndarray of shape (n,)
-        Their classes, of which there are two.
-    C : float
-        Weight of the slacks.
-    n_steps : int, default=30
-        Most projected gradient steps.
-
-    Returns
-    -------
-    ndarray of shape (p,)
-        The factors of the squared differences, not negative.
-
-    Notes
-    -----
-    eq-uci-product-value. Derived in the lab :ref:`lab-forest-uci-readings`.
-    """
+    """Learn the bandwidths of a product of Gaussian kernels together with a machine
+    (eq-uci-product-value)."""
     signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
     d = np.full(X.shape[1], 1 / X.shape[1])
     value, slope = product_value(X, signs, d, C)
@@ -385,30 +238,7 @@ MKL_READINGS = {
 
 
 def prepared(X, learn, preparation):
-    """Prepare inputs by statistics of some of their rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Inputs without missing values.
-    learn : ndarray of int
-        The rows that say how.
-    preparation : {"standardised", "in [0, 1]"}
-        Centred and divided by the standard deviation; or moved and scaled so that the
-        least value becomes 0 and the greatest 1.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-        The inputs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.forest_uci_readings import prepared
-    >>> prepared(np.array([[2.0], [4.0], [5.0]]), np.array([0, 1]), "in [0, 1]").ravel()
-    array([0. , 1. , 1.5])
-    """
+    """Prepare inputs by statistics of some of their rows."""
     if preparation == "standardised":
         return standardized(X, learn)
     X = X.astype(np.float64)
@@ -418,30 +248,7 @@ def prepared(X, learn, preparation):
 
 def way_accuracies(name, repeat, learn, judge, way, preparation, picked=None):
     """Combine kernels in one of several ways, train on one part and evaluate on
-    another.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    learn, judge : str
-        Parts, as :func:`okbook.labs.forest_uci.parts` names them.
-    way, preparation : str
-        A key of ``WAYS``, and one of ``PREPARATIONS``.
-    picked : tuple of (float, float), optional
-        The only parameter and the only C that are tried; by default all.
-
-    Returns
-    -------
-    dict of (float, float) to float
-        Accuracies, by the parameter of the way and C.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-forest-uci-readings`.
-    """
+    another."""
     X, y = load_task(name)
     at, (choices, make) = parts(y, repeat), WAYS[way]
     learn, judge = np.sort(at[learn]), at[judge]
@@ -457,22 +264,8 @@ def way_accuracies(name, repeat, learn, judge, way, preparation, picked=None):
 
 
 def compute_mkl_reading(row, way, preparation, repeat):
-    """Compute a cell of ``forest-table1-mkl-readings`` or ``forest-table1-mkl-full``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    way, preparation : str
-        A key of ``WAYS``, and one of ``PREPARATIONS``.
-    repeat : int
-        The repetition: the same split as in ``forest-table1``.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Compute a cell of ``forest-table1-mkl-readings`` or
+    ``forest-table1-mkl-full``."""
     chosen = {"way": way, "preparation": preparation}
     run = partial(way_accuracies, DATASETS[row], repeat, **chosen)
     held = run("fit", "held")
@@ -508,31 +301,7 @@ PEEKING = ("best of four votes (peeks)", "best of four machines (peeks)")
 
 
 def peer_classifier(peer, first, second, n_features, seed):
-    """Make a classifier that the source does not have, for given parameters.
-
-    Parameters
-    ----------
-    peer : str
-        A key of ``PEERS``.
-    first, second : float
-        Values of its two parameters, as ``PEERS`` names them; gamma is in units of one
-        over the number of features.
-    n_features : int
-        The number of columns.
-    seed : int
-        The state of the random numbers.
-
-    Returns
-    -------
-    estimator
-        The classifier, not fitted.
-
-    Examples
-    --------
-    >>> from okbook.labs.forest_uci_readings import peer_classifier
-    >>> peer_classifier("gradient boosting", 50, 4, n_features=3, seed=0).max_iter
-    50
-    """
+    """Make a classifier that the source does not have, for given parameters."""
     if peer == "gradient boosting":
         return HistGradientBoostingClassifier(
             max_iter=first,
@@ -549,23 +318,8 @@ def peer_classifier(peer, first, second, n_features, seed):
 
 
 def peer_accuracy(name, repeat, peer):
-    """Select the parameters of a method that the source does not have on the validation
-    part, train it on the training part, and evaluate it on the test part.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition.
-    peer : str
-        A key of ``PEERS``.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Select the parameters of a method that the source does not have on the
+    validation part, train it on the training part, and evaluate it on the test part."""
     one_hot, (_, firsts), (_, seconds) = PEERS[peer]
     X, y = load_task(name, one_hot)
     X, at = X.astype(np.float64), parts(y, repeat)
@@ -582,20 +336,8 @@ def peer_accuracy(name, repeat, peer):
 
 @lru_cache(maxsize=24)
 def best_of_four(name, repeat):
-    """Grow four forests, and keep what is best on the test part: a ceiling that peeks.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    repeat : int
-        The repetition: the same split as in ``forest-table1``, other forests.
-
-    Returns
-    -------
-    tuple of (float, float)
-        The best accuracy of the four votes, and of the four machines with C = 1.
-    """
+    """Grow four forests, and keep what is best on the test part: a ceiling that
+    peeks."""
     X, y = load_task(name)
     at, found = parts(y, repeat), []
     for seed in range(4):
@@ -614,22 +356,7 @@ def best_of_four(name, repeat):
 
 
 def compute_ceiling(row, column, repeat):
-    """Compute a cell of ``forest-table1-ceiling``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset, as the paper names it.
-    column : str
-        A key of ``PEERS``, or one of ``PEEKING``, which look at the test part.
-    repeat : int
-        The repetition: the same split as in ``forest-table1``.
-
-    Returns
-    -------
-    float
-        The accuracy on the test part.
-    """
+    """Compute a cell of ``forest-table1-ceiling``."""
     if column in PEEKING:
         return best_of_four(DATASETS[row], repeat)[PEEKING.index(column)]
     return peer_accuracy(DATASETS[row], repeat, column)

@@ -65,34 +65,7 @@ CODES[list(AMINO_ACIDS.encode())] = np.arange(20)
 
 # %% ../../nbs/41_protein_localisation.ipynb #1bc3d409
 def motif_counts(sequences, pattern, region=slice(None)):
-    """Count the motifs of a pattern in each protein.
-
-    Parameters
-    ----------
-    sequences : sequence of str
-        The proteins, one letter an amino acid.
-    pattern : str
-        ``"x"`` for a letter that counts and ``"."`` for one that does not, beginning
-        and ending with ``"x"``.
-    region : slice, default=slice(None)
-        The part of each protein to look at.
-
-    Returns
-    -------
-    csr_array of shape (n_proteins, 20 ** n_letters)
-        The counts. Motifs with a letter other than the twenty amino acids are left out.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-
-    Examples
-    --------
-    >>> from okbook.labs.mkl_protein_localisation import motif_counts
-    >>> motif_counts(["ACAC", "CCC"], "x.x").toarray()[:, [0, 21]]
-    array([[1., 1.],
-           [0., 1.]])
-    """
+    """Count the motifs of a pattern in each protein."""
     texts = [sequence[region] for sequence in sequences]
     lengths = np.array([len(text) for text in texts])
     letters = CODES[np.frombuffer("".join(texts).encode("ascii"), np.uint8)]
@@ -112,23 +85,8 @@ def motif_counts(sequences, pattern, region=slice(None)):
 
 # %% ../../nbs/41_protein_localisation.ipynb #b4d70a5f
 def motif_gram(counts):
-    r"""Gram matrix :math:`\sum_w \sqrt{p_w q_w}` of histograms p and q, each divided by
-    its sum.
-
-    Parameters
-    ----------
-    counts : csr_array of shape (n, n_words)
-        Counts, one histogram a row. An empty one has scalar product zero with all.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        Values from 0 to 1.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    r"""Gram matrix :math:`\sum_w \sqrt{p_w q_w}` of histograms p and q, each divided
+    by its sum."""
     sums = np.repeat(np.maximum(counts.sum(axis=1), 1), np.diff(counts.indptr))
     roots = csr_array(
         (np.sqrt(counts.data / sums), counts.indices, counts.indptr), shape=counts.shape
@@ -141,41 +99,13 @@ def motif_gram(counts):
 # %% ../../nbs/41_protein_localisation.ipynb #dec35d40
 def gaussian_gram(K):
     """Gaussian kernel in the feature space of another kernel, with the median of the
-    squared distances as its width.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        A Gram matrix.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        ``exp(-D / m)``, with the squared distances D and their median m over all pairs.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    squared distances as its width."""
     D = squared_distances(K)
     return np.exp(-D / np.median(D[np.triu_indices_from(D, 1)]))
 
 
 def profile_grams(neglog10_evalues, genome_bits):
-    """Gram matrices of the rows of E-values and of the phylogenetic profiles.
-
-    Parameters
-    ----------
-    neglog10_evalues : ndarray of shape (n, n)
-        Minus the decimal logarithms of the E-values.
-    genome_bits : ndarray of shape (n, n_genomes)
-        Best scores in each genome.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n, n)
-        Three and two Gram matrices.
-    """
+    """Gram matrices of the rows of E-values and of the phylogenetic profiles."""
     rows = {
         "BLAST, log E": neglog10_evalues,
         "BLAST, E": 10.0**-neglog10_evalues,
@@ -196,22 +126,7 @@ DATASETS = {
 
 
 def protein_kernels(sequences, neglog10_evalues, genome_bits):
-    """The 69 kernels.
-
-    Parameters
-    ----------
-    sequences : sequence of str
-        The proteins.
-    neglog10_evalues, genome_bits : ndarray
-        As in :func:`profile_grams`.
-
-    Yields
-    ------
-    name : str
-        What is compared.
-    K : ndarray of shape (n, n)
-        The Gram matrix.
-    """
+    """The 69 kernels."""
     for region, part in REGIONS.items():
         for pattern in PATTERNS:
             yield (
@@ -223,24 +138,7 @@ def protein_kernels(sequences, neglog10_evalues, genome_bits):
 # %% ../../nbs/41_protein_localisation.ipynb #4d509eeb
 @lru_cache(maxsize=1)
 def load_task(dataset):
-    """Load a set of proteins, and compute its 69 kernels.
-
-    Parameters
-    ----------
-    dataset : str
-        A key of ``DATASETS``.
-
-    Returns
-    -------
-    Bunch
-        ``kernels`` (69, n, n) in single precision; ``names``; ``y``, the classes;
-        ``score``, the function of true and predicted classes that the source measures
-        by.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Load a set of proteins, and compute its 69 kernels."""
     name, score = DATASETS[dataset]
     bunch = load_proteins(name)
     rows = (
@@ -259,27 +157,7 @@ def load_task(dataset):
 # %% ../../nbs/41_protein_localisation.ipynb #3d892939
 def parts(y, trial):
     """Split the proteins into a training and a test part, and the training part once
-    more, 80 % to 20 %.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        The classes, whose proportions are kept.
-    trial : int
-        The trial: the state of the random numbers.
-
-    Returns
-    -------
-    dict of str to ndarray of int
-        ``"train"`` and ``"test"``; ``"fit"`` and ``"held"``, which make up ``"train"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.mkl_protein_localisation import parts
-    >>> {name: len(part) for name, part in parts(np.arange(100) % 2, trial=0).items()}
-    {'train': 80, 'test': 20, 'fit': 64, 'held': 16}
-    """
+    more, 80 % to 20 %."""
     train, test = train_test_split(
         np.arange(len(y)), test_size=0.2, stratify=y, random_state=trial
     )
@@ -293,27 +171,8 @@ def parts(y, trial):
 
 # %% ../../nbs/41_protein_localisation.ipynb #4afc9b76
 def standardized(K, learn, rows, columns):
-    """Part of a Gram matrix with the mean of the learning part at the origin, and its
-    mean squared length one.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix of all proteins.
-    learn : ndarray of int
-        The proteins that the origin and the unit are taken from.
-    rows, columns : ndarray of int
-        The proteins to compare.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns)
-        The values of the centred and scaled kernel.
-
-    See Also
-    --------
-    okbook.mkl.standardize_gram : The same, where the columns are the learning part.
-    """
+    """Part of a Gram matrix with the mean of the learning part at the origin, and
+    its mean squared length one."""
     means, size = gram_moments(K[learn][:, learn])
     left, right = (
         means if part is learn else K[part][:, learn].mean(axis=1, dtype=np.float64)
@@ -327,26 +186,7 @@ def standardized(K, learn, rows, columns):
 # %% ../../nbs/41_protein_localisation.ipynb #e4264561
 def draw_pairs(grams, y, trial):
     """Draw the binary problem on pairs: all pairs of one class, and as many of
-    different classes.
-
-    Parameters
-    ----------
-    grams : ndarray of shape (p, m, m)
-        Gram matrices of the proteins to pair, centred and scaled.
-    y : ndarray of shape (m,)
-        Their classes.
-    trial : int
-        The state of the random numbers.
-
-    Returns
-    -------
-    PairProblem
-        The pairs.
-
-    Notes
-    -----
-    For the problem eq-mkl-1. Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    different classes (eq-mkl-1)."""
     same = sum(
         count * (count + 1) // 2 for count in np.unique(y, return_counts=True)[1]
     )
@@ -367,30 +207,7 @@ BASELINES = ("uniform", "alignment", "best kernel")
 
 
 def solve(problem, regularizer, solver, lams, trial, tol=1e-4, max_iter=20_000):
-    """Weights of the kernels for several values of lam.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The pairs.
-    regularizer : str
-        As in :func:`okbook.mkl.make_regularizer`.
-    solver : {"sgd", "certified"}
-        The source's stochastic gradient, or the solver that stops on a duality gap.
-    lams : sequence of float
-        Values of lam, largest first.
-    trial : int
-        The state of the random numbers of the stochastic gradient.
-    tol : float, default=1e-4
-        The relative duality gap at which the certified solver stops.
-    max_iter : int, default=20_000
-        The number of steps at which the stochastic gradient stops.
-
-    Returns
-    -------
-    list of Bunch
-        One for each value, with ``mu`` and ``objective``.
-    """
+    """Weights of the kernels for several values of lam."""
     term = make_regularizer(regularizer, problem.correlations_)
     if solver == "certified":
         least = lam_max(problem, term)  # from there on no kernel reaches its threshold
@@ -409,28 +226,7 @@ def solve(problem, regularizer, solver, lams, trial, tol=1e-4, max_iter=20_000):
 # %% ../../nbs/41_protein_localisation.ipynb #6f702b7a
 def machine_scores(task, weights, learn, test, grid):
     """Scores of support vector machines on a weighted sum of kernels, one for each
-    value of C.
-
-    Parameters
-    ----------
-    task : Bunch
-        From :func:`load_task`.
-    weights : ndarray of shape (p,)
-        Weights of the kernels as they come, neither centred nor scaled.
-    learn, test : ndarray of int
-        The proteins to learn from and to predict.
-    grid : sequence of float
-        The values of C.
-
-    Returns
-    -------
-    ndarray of shape (n_values,)
-        Macro F1 or mean MCC.
-
-    Notes
-    -----
-    The machines solve eq-mkl-2, one for each pair of classes.
-    """
+    value of C (eq-mkl-2)."""
     K = np.tensordot(weights.astype(np.float32), task.kernels, 1).astype(np.float64)
     gram, cross = (standardized(K, learn, rows, learn) for rows in (learn, test))
     machines = (SVC(C=C, kernel="precomputed").fit(gram, task.y[learn]) for C in grid)
@@ -440,26 +236,7 @@ def machine_scores(task, weights, learn, test, grid):
 
 # %% ../../nbs/41_protein_localisation.ipynb #2979272e
 def judge(task, at, units, searched, weights):
-    """Choose C on the validation part, and measure on the test part.
-
-    Parameters
-    ----------
-    task : Bunch
-        From :func:`load_task`.
-    at : dict
-        From :func:`parts`.
-    units : dict of str to ndarray of shape (p,)
-        What the kernels were divided by on the ``"fit"`` and on the ``"train"`` part.
-    searched, weights : ndarray of shape (p,)
-        Weights learnt on these two parts.
-
-    Returns
-    -------
-    dict of str to float
-        ``"score"`` in points of 100, ``"kernels"`` and ``"C"``; and how many kernels
-        there are if only weights above a thousandth of the largest count, ``"over
-        1e-3"``, or only the largest that make up 99 % of the sum, ``"99 %"``.
-    """
+    """Choose C on the validation part, and measure on the test part."""
     tried = machine_scores(task, searched / units["fit"], at["fit"], at["held"], C_GRID)
     C = C_GRID[int(first_largest(tried, MEAN_TERMS))]
     share = np.cumsum(np.sort(weights)[::-1]) / weights.sum()
@@ -476,25 +253,8 @@ def judge(task, at, units, searched, weights):
 
 # %% ../../nbs/41_protein_localisation.ipynb #01294bf2
 def search(problems, regularizer, solver, trial):
-    """Choose lam by the smallest hinge loss on the held pairs, and learn the weights on
-    all training pairs.
-
-    Parameters
-    ----------
-    problems : dict of str to PairProblem
-        The pairs of the parts ``"fit"``, ``"held"`` and ``"train"``.
-    regularizer, solver : str
-        As in :func:`solve`.
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    Bunch
-        ``path``, the solutions for ``LAMS`` on the ``"fit"`` part, and ``losses``,
-        theirs on the held pairs; ``lam``, and ``searched`` and ``weights``, the weights
-        for it on the ``"fit"`` and the ``"train"`` part; ``objective`` of the latter.
-    """
+    """Choose lam by the smallest hinge loss on the held pairs, and learn the weights
+    on all training pairs."""
     path = solve(problems["fit"], regularizer, solver, LAMS, trial)
     losses = np.array([problems["held"].loss(found.mu) for found in path])
     best = int(first_smallest(losses, MEAN_TERMS))
@@ -512,30 +272,7 @@ def search(problems, regularizer, solver, trial):
 
 # %% ../../nbs/41_protein_localisation.ipynb #1527cd20
 def convergence(problem, regularizer, solver, found, trial, patient):
-    """Compare a solution with what more or less work gives at the same lam.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The training pairs.
-    regularizer, solver : str
-        As in :func:`solve`.
-    found : Bunch
-        From :func:`search`.
-    trial : int
-        The trial.
-    patient : bool
-        Whether the stochastic gradient is run ten times as long, too.
-
-    Returns
-    -------
-    dict of str to float
-        Of the stochastic gradient, ``"excess"``, by how many per cent its objective is
-        above the least one, and numbers of kernels: ``"optimum"``, of the least one,
-        and ``"ten times"``, of its own after 200,000 steps. Of the certified solver,
-        the number of kernels at other gaps, ``"gap 1e-2"``, ``"gap 1e-3"``, ``"gap
-        1e-5"``.
-    """
+    """Compare a solution with what more or less work gives at the same lam."""
 
     def again(solver, **options):
         return solve(problem, regularizer, solver, [found.lam], trial, **options)[0]
@@ -558,20 +295,7 @@ def convergence(problem, regularizer, solver, found, trial, patient):
 
 # %% ../../nbs/41_protein_localisation.ipynb #3102c014
 def baselines(grams, y):
-    """Weights that need no pairs and no lam.
-
-    Parameters
-    ----------
-    grams : ndarray of shape (p, m, m)
-        Gram matrices of the proteins to learn from, centred and scaled.
-    y : ndarray of shape (m,)
-        Their classes.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (p,)
-        For each of ``BASELINES``.
-    """
+    """Weights that need no pairs and no lam."""
     alone = alignment_weights(grams, y, "independent")
     best = np.zeros(len(grams))
     best[first_largest(alone, MEAN_TERMS)] = 1.0
@@ -583,28 +307,8 @@ def baselines(grams, y):
 
 # %% ../../nbs/41_protein_localisation.ipynb #79650817
 def prepare(task, at, trial):
-    """Centre and scale the kernels on the learning parts, draw the pairs, and weigh the
-    kernels without them.
-
-    Parameters
-    ----------
-    task : Bunch
-        From :func:`load_task`.
-    at : dict
-        From :func:`parts`.
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    problems : dict of str to PairProblem
-        The pairs of the parts ``"fit"``, ``"held"`` (centred and scaled as ``"fit"``)
-        and ``"train"``.
-    units : dict of str to ndarray of shape (p,)
-        What the kernels are divided by on ``"fit"`` and on ``"train"``.
-    simple : dict of str to dict
-        The weights of :func:`baselines` on these two parts.
-    """
+    """Centre and scale the kernels on the learning parts, draw the pairs, and weigh
+    the kernels without them."""
     problems, units, simple = {}, {}, {}
     for part, learn in {"fit": "fit", "held": "fit", "train": "train"}.items():
         grams = np.stack(
@@ -621,28 +325,7 @@ def prepare(task, at, trial):
 # %% ../../nbs/41_protein_localisation.ipynb #6bf431f2
 @cache
 def run_trial(dataset, trial):
-    """Run all methods on one split of a dataset.
-
-    Parameters
-    ----------
-    dataset : str
-        A key of ``DATASETS``.
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    dict of str to dict
-        For each method what :func:`judge` and :func:`convergence` measure, ``"lam"``
-        (its decimal logarithm), ``"share"``, the weights divided by their sum, and, for
-        each value of lam, ``"path kernels"``, their number on the ``"fit"`` part,
-        ``"path loss"``, the loss on the held pairs, and ``"path"``, the weights
-        themselves.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Run all methods on one split of a dataset."""
     task = load_task(dataset)
     at = parts(task.y, trial)
     problems, units, simple = prepare(task, at, trial)
@@ -681,30 +364,8 @@ STEP_LAMS = {f"10^{power:.1f}": float(10.0**power) for power in (-2.5, -3.0, -3.
 
 
 def descend(problem, term, lam, lengths, random_state):
-    """Run the stochastic gradient of the first stage with steps of given lengths.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The pairs.
-    term : Regularizer
-        The regulariser.
-    lam : float
-        Its factor.
-    lengths : ndarray of shape (n_steps,)
-        Length of each step; each step looks at one pair.
-    random_state : int
-        The state of the random numbers that draw the pairs.
-
-    Returns
-    -------
-    ndarray of shape (p,)
-        The weights after the last step.
-
-    Notes
-    -----
-    Equation eq-mklsolve-sgd. Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Run the stochastic gradient of the first stage with steps of given lengths
+    (eq-mklsolve-sgd)."""
     mu = np.zeros(problem.n_kernels)
     drawn = np.random.default_rng(random_state).integers(
         0, problem.n_pairs, len(lengths)
@@ -719,27 +380,8 @@ def descend(problem, term, lam, lengths, random_state):
 # %% ../../nbs/41_protein_localisation.ipynb #b71e4e9e
 @cache
 def run_steps(trial, n_steps=20_000):
-    """Compare lengths of steps of the stochastic gradient with the optimum: R1 on the
-    training pairs of psortPos.
-
-    Parameters
-    ----------
-    trial : int
-        The trial.
-    n_steps : int, default=20_000
-        The number of steps.
-
-    Returns
-    -------
-    dict of str to dict
-        For each key of ``STEP_LAMS`` the number of kernels at the optimum,
-        ``"optimum"``, and for each of ``STEP_RULES`` the number of ``"kernels"`` and
-        the ``"excess"``, by how many per cent the objective is above the least one.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Compare lengths of steps of the stochastic gradient with the optimum: R1 on
+    the training pairs of psortPos."""
     task = load_task("psortpos")
     train = parts(task.y, trial)["train"]
     problem = draw_pairs(
@@ -784,29 +426,8 @@ NOISY_SETS = {
 
 
 def with_noise(X, width, rng):
-    """Standardise variables, add a shuffled double of each block, and give each block a
-    Gaussian kernel.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        The variables.
-    width : int
-        How many neighbouring variables make a block.
-    rng : numpy.random.Generator
-        Deals out the values of the doubles.
-
-    Returns
-    -------
-    both : ndarray of shape (n, 2 p)
-        The variables, and behind them their doubles.
-    kernels : list of (RBFKernel, list of int)
-        The kernel of each block and its columns; the second half of them is noise.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Standardise variables, add a shuffled double of each block, and give each
+    block a Gaussian kernel."""
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
     starts = range(0, X.shape[1], width)
     both = np.hstack([X, *(X[rng.permutation(len(X)), m : m + width] for m in starts)])
@@ -818,30 +439,7 @@ def with_noise(X, width, rng):
 
 @cache
 def run_rival(dataset, row, repeat, n=160):
-    """Fit one machine on kernels of which half are noise.
-
-    Parameters
-    ----------
-    dataset : str
-        A key of ``NOISY_SETS``.
-    row : str
-        A key of ``RIVALS``.
-    repeat : int
-        The state of the random numbers that choose the examples and make the noise.
-    n : int, default=160
-        How many examples are used, half of them to learn from.
-
-    Returns
-    -------
-    dict of str to float
-        ``"accuracy"`` on the other half, in points of 100; ``"kernels"``, how many have
-        more than a thousandth of the largest weight; and ``"noise"``, how many of these
-        are noise.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Fit one machine on kernels of which half are noise."""
     load, width = NOISY_SETS[dataset]
     X, y = load(return_X_y=True)
     rng = np.random.default_rng(repeat)
@@ -855,29 +453,7 @@ def run_rival(dataset, row, repeat, n=160):
 # %% ../../nbs/41_protein_localisation.ipynb #edf9e197
 @cache
 def noise_path(regularizer, repeat, n=150):
-    """Count worthless kernels along the path of a regulariser, on breast cancer.
-
-    Parameters
-    ----------
-    regularizer : str
-        One of ``TERMS``.
-    repeat : int
-        The state of the random numbers that choose the examples and make the noise.
-    n : int, default=150
-        How many examples are used.
-
-    Returns
-    -------
-    losses : ndarray of shape (n_steps,)
-        The loss on pairs, from the largest lam at which there is any weight to the
-        smallest.
-    worthless : ndarray of int of shape (n_steps,)
-        How many kernels of noise have more than a thousandth of the largest weight.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Count worthless kernels along the path of a regulariser, on breast cancer."""
     X, y = load_breast_cancer(return_X_y=True)
     rng = np.random.default_rng(repeat)
     rows = rng.permutation(len(y))[:n]
@@ -904,48 +480,12 @@ KERNELS += [f"{name}, Gaussian" for name in ("BLAST, log E", "BLAST, E", "phylog
 
 
 def compute_cell(row, dataset, quantity, repeat):
-    """Compute a cell of ``mkl-table1``.
-
-    Parameters
-    ----------
-    row : str
-        A method: a key of ``METHODS`` or one of ``BASELINES``.
-    dataset : str
-        A key of ``DATASETS``.
-    quantity : {"score", "kernels"}
-        What is measured.
-    repeat : int
-        The trial.
-
-    Returns
-    -------
-    float
-        Points of 100, or a number of kernels.
-    """
+    """Compute a cell of ``mkl-table1``."""
     return run_trial(dataset, repeat)[row][quantity]
 
 
 def compute_beside(row, dataset, quantity, repeat, step=None):
-    """Compute a cell of one of the tables beside ``mkl-table1``.
-
-    Parameters
-    ----------
-    row : str
-        A method.
-    dataset : str
-        A key of ``DATASETS``.
-    quantity : str
-        A quantity of :func:`run_trial` or one of ``KERNELS``.
-    repeat : int
-        The trial.
-    step : str, optional
-        In the path and the trace one of ``STEPS``, a value of lam.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Compute a cell of one of the tables beside ``mkl-table1``."""
     found = run_trial(dataset, repeat)[row]
     if step is None:
         return (
@@ -1049,26 +589,8 @@ TRACE = _beside(
 
 # %% ../../nbs/41_protein_localisation.ipynb #40472c58
 def greatest_ends(problem, regularizer, lams, found):
-    """Check the certificates of solutions by :func:`okbook.mkl.check_path`, and return
-    the worst.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The pairs.
-    regularizer : str
-        As in :func:`okbook.mkl.make_regularizer`.
-    lams : sequence of float
-        Values of lam.
-    found : list of Bunch
-        What :func:`solve` returns for them.
-
-    Returns
-    -------
-    dict of str to float
-        The greatest ``"lower"`` and the greatest ``"upper"`` end of the intervals in
-        which the relative duality gaps lie.
-    """
+    """Check the certificates of solutions by :func:`okbook.mkl.check_path`, and
+    return the worst."""
     term = make_regularizer(regularizer, problem.correlations_)
     ends = check_path(problem, term, lams, found)
     return dict(zip(("lower", "upper"), ends.max(axis=0).tolist()))
@@ -1077,27 +599,7 @@ def greatest_ends(problem, regularizer, lams, found):
 @cache
 def check_trial(dataset, trial):
     """Solve again what is behind the certified rows of a trial, and check each
-    certificate.
-
-    Parameters
-    ----------
-    dataset : str
-        A key of ``DATASETS``.
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    dict of str to dict
-        For each certified row, and ``"path"``, the path of lam on the ``"fit"`` part;
-        ``"train"``, each lam by itself on the ``"train"`` part; and ``"gap 1e-2"``,
-        ``"gap 1e-3"`` and ``"gap 1e-5"``, the same for the chosen lam at other
-        tolerances; what :func:`greatest_ends` returns.
-
-    Notes
-    -----
-    Theorem thm-cert-check. Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    certificate (thm-cert-check)."""
     task = load_task(dataset)
     problems, results = prepare(task, parts(task.y, trial), trial)[0], {}
     for row in CERTIFIED:
@@ -1117,26 +619,7 @@ def check_trial(dataset, trial):
 
 
 def compute_check(row, dataset, quantity, end, repeat):
-    """Compute a cell of ``mkl-table1-certificates``.
-
-    Parameters
-    ----------
-    row : str
-        A certified row of ``mkl-table1``.
-    dataset : str
-        A key of ``DATASETS``.
-    quantity : str
-        Which solutions, as in :func:`check_trial`.
-    end : {"lower", "upper"}
-        Which end of the interval around the gap.
-    repeat : int
-        The trial.
-
-    Returns
-    -------
-    float
-        The greatest such end of the solutions: a part of the objective.
-    """
+    """Compute a cell of ``mkl-table1-certificates``."""
     return check_trial(dataset, repeat)[row][quantity][end]
 
 
@@ -1162,27 +645,8 @@ CHECKS = Table(
 
 @cache
 def check_rival(row, dataset, repeat):
-    """Solve again the first stage of a machine, or of a path, on kernels of which half
-    are noise, and check each certificate.
-
-    Parameters
-    ----------
-    row : str
-        One of ``TERMS``.
-    dataset : str
-        A key of ``NOISY_SETS``, or ``"path"``, as in :func:`compute_rival`.
-    repeat : int
-        The state of the random numbers that choose the examples and make the noise.
-
-    Returns
-    -------
-    dict of str to float
-        What :func:`greatest_ends` returns.
-
-    Notes
-    -----
-    Theorem thm-cert-check. Derived in the lab :ref:`lab-mkl-proteins`.
-    """
+    """Solve again the first stage of a machine, or of a path, on kernels of which
+    half are noise, and check each certificate (thm-cert-check)."""
     load, width = NOISY_SETS.get(dataset, NOISY_SETS["breast cancer"])
     # a machine solves for its chosen lam by itself, the path for all together
     paths, n = [[lam] for lam in RIVALS[row].lam], 160
@@ -1205,24 +669,7 @@ def check_rival(row, dataset, repeat):
 
 
 def compute_rival_check(row, dataset, end, repeat):
-    """Compute a cell of ``mkl-table1-rivals-certificates``.
-
-    Parameters
-    ----------
-    row : str
-        One of ``TERMS``.
-    dataset : str
-        A key of ``NOISY_SETS``, or ``"path"``.
-    end : {"lower", "upper"}
-        Which end of the interval around the gap.
-    repeat : int
-        The state of the random numbers that choose the examples and make the noise.
-
-    Returns
-    -------
-    float
-        The greatest such end of the solutions: a part of the objective.
-    """
+    """Compute a cell of ``mkl-table1-rivals-certificates``."""
     return check_rival(row, dataset, repeat)[end]
 
 
@@ -1244,46 +691,12 @@ RIVALS_CHECKS = Table(
 
 # %% ../../nbs/41_protein_localisation.ipynb #a5d5f2cf
 def compute_steps(row, column, repeat):
-    """Compute a cell of ``mkl-table1-steps``.
-
-    Parameters
-    ----------
-    row : str
-        ``"optimum"``, or the rule of the steps and ``"kernels"`` or ``"excess"``.
-    column : str
-        A key of ``STEP_LAMS``.
-    repeat : int
-        The trial.
-
-    Returns
-    -------
-    float
-        A number of kernels, or per cent.
-    """
+    """Compute a cell of ``mkl-table1-steps``."""
     return run_steps(repeat)[column][row]
 
 
 def compute_rival(row, dataset, quantity, repeat):
-    """Compute a cell of ``mkl-table1-rivals``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``RIVALS``.
-    dataset : str
-        A key of ``NOISY_SETS``, or ``"path"``.
-    quantity : str
-        A quantity of :func:`run_rival`; on the path ``"start"`` or ``"half"``, the
-        worthless kernels of :func:`noise_path` at its first step and where the loss is
-        nearest to one half.
-    repeat : int
-        The state of the random numbers that choose the examples and make the noise.
-
-    Returns
-    -------
-    float
-        Points of 100, or a number of kernels.
-    """
+    """Compute a cell of ``mkl-table1-rivals``."""
     if dataset != "path":
         return run_rival(dataset, row, repeat)[quantity]
     losses, worthless = noise_path(row, repeat)

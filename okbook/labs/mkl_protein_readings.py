@@ -101,33 +101,8 @@ def _walk(Z, t, drawn, lengths, lam, linear, quadratic, mu, found):
 
 
 def walk(problem, term, lam, drawn, curved, start=0.0):
-    r"""Run the stochastic gradient once, and return where each of ``STOPS`` ends it.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The pairs.
-    term : Regularizer
-        The regulariser.
-    lam : float
-        Its factor.
-    drawn : ndarray of int of shape (n_steps,)
-        The pair of each step.
-    curved : bool
-        Whether step k has the length :math:`1 / (\lambda k)`, and not :math:`1 /
-        \sqrt k`.
-    start : float, default=0.0
-        The weight of each kernel before the first step.
-
-    Returns
-    -------
-    ndarray of shape (5, p)
-        The weights, a row for each of ``STOPS``.
-
-    Notes
-    -----
-    Equation eq-mklsolve-sgd. Derived in the lab :ref:`lab-mkl-readings`.
-    """
+    """Run the stochastic gradient once, and return where each of ``STOPS`` ends it
+    (eq-mklsolve-sgd)."""
     k = np.arange(1.0, len(drawn) + 1.0)
     lengths = 1.0 / (lam * k) if curved else 1.0 / np.sqrt(k)
     mu, found = np.full(problem.n_kernels, start), np.empty((5, problem.n_kernels))
@@ -150,26 +125,7 @@ WALKS = list(product(PAIRS, STARTS, (False, True)))
 
 
 def part_problems(task, at, trial, balanced):
-    """Make the pairs of the parts of a trial.
-
-    Parameters
-    ----------
-    task : Bunch
-        From :func:`okbook.labs.mkl_protein_localisation.load_task`.
-    at : dict
-        From :func:`okbook.labs.mkl_protein_localisation.parts`.
-    trial : int
-        The trial.
-    balanced : bool
-        Whether as many pairs of different classes are drawn as there are of one class,
-        or all pairs are taken. The held pairs are drawn in any case.
-
-    Returns
-    -------
-    dict of str to PairProblem
-        The pairs of ``"fit"``, ``"held"`` (centred and scaled as ``"fit"``) and
-        ``"train"``.
-    """
+    """Make the pairs of the parts of a trial."""
     problems = {}
     for part, learn in {"fit": "fit", "held": "fit", "train": "train"}.items():
         grams, y = (
@@ -186,71 +142,21 @@ def part_problems(task, at, trial, balanced):
 
 
 def walk_path(problem, row, trial, start, curved):
-    """Run the stochastic gradient for all values of lam.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The pairs.
-    row : str
-        A key of ``REGULARIZERS``.
-    trial : int
-        The state of the random numbers that draw the pairs.
-    start : float
-        The weight of each kernel before the first step.
-    curved : bool
-        As in :func:`walk`.
-
-    Returns
-    -------
-    ndarray of shape (n_lams, 5, p)
-        The weights for each of ``LAMS`` and each of ``STOPS``.
-    """
+    """Run the stochastic gradient for all values of lam."""
     term = make_regularizer(REGULARIZERS[row], problem.correlations_)
     drawn = np.random.default_rng(trial).integers(0, problem.n_pairs, N_STEPS)
     return np.array([walk(problem, term, lam, drawn, curved, start) for lam in LAMS])
 
 
 def held_losses(problem, weights):
-    """The hinge loss on held pairs, of weights in the last axis of an array.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The held pairs.
-    weights : ndarray of shape (..., p)
-        The weights.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        The losses.
-    """
+    """The hinge loss on held pairs, of weights in the last axis of an array."""
     flat = weights.reshape(-1, weights.shape[-1])
     return np.array([problem.loss(mu) for mu in flat]).reshape(weights.shape[:-1])
 
 
 @cache
 def run_readings(dataset, trial):
-    """Numbers of kernels and held losses of one trial, for all walks.
-
-    Parameters
-    ----------
-    dataset : str
-        One of ``SETS``.
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    dict
-        For each term and each of ``WALKS`` the losses (n_lams, n_stops) and, for each
-        of ``COUNTS``, the numbers of kernels (n_lams, n_stops).
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-readings`.
-    """
+    """Numbers of kernels and held losses of one trial, for all walks."""
     task = load_task(dataset)
     at = parts(task.y, trial)
     results = {}
@@ -275,30 +181,7 @@ def run_readings(dataset, trial):
 
 
 def choose_lam(losses, choice, first):
-    """Choose a value of lam.
-
-    Parameters
-    ----------
-    losses : ndarray of shape (n_lams,)
-        The losses on the held pairs, the largest lam first.
-    choice : str
-        One of ``CHOICES``.
-    first : ndarray of shape (n_lams,)
-        The same of the first trial.
-
-    Returns
-    -------
-    int
-        Which of ``LAMS``.
-
-    Examples
-    --------
-    >>> from okbook.labs.mkl_protein_readings import choose_lam
-    >>> losses, first = [1.0, 0.502, 0.5, 0.7], [1.0, 0.9, 0.8, 0.7]
-    >>> [choose_lam(losses, choice, first) for choice in
-    ...  ("each trial", "first trial", "within 1 %")]
-    [2, 3, 1]
-    """
+    """Choose a value of lam."""
     losses = np.asarray(first if choice == "first trial" else losses)
     if choice == "within 1 %":
         return int(np.flatnonzero(losses <= 1.01 * losses.min())[0])
@@ -306,42 +189,12 @@ def choose_lam(losses, choice, first):
 
 
 def curved_steps(row, steps):
-    """Whether step k has the length 1 / (lam k) for a term, by a reading.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``REGULARIZERS``.
-    steps : str
-        One of ``RULES``.
-
-    Returns
-    -------
-    bool
-        Or else it is one over the square root of k.
-    """
+    """Whether step k has the length 1 / (lam k) for a term, by a reading."""
     return row in CURVED if steps == "own steps" else steps == "1/(lam k)"
 
 # %% ../../nbs/41_protein_localisation_1_readings.ipynb #ec755c96
 def compute_number(row, dataset, pairs, start, steps, stop, choice, count, repeat):
-    """Compute a cell of ``mkl-table1-readings``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``REGULARIZERS``.
-    dataset : str
-        One of ``SETS``.
-    pairs, start, steps, stop, choice, count : str
-        The reading: a choice at each point of ``OPEN``.
-    repeat : int
-        The trial.
-
-    Returns
-    -------
-    float
-        The number of kernels.
-    """
+    """Compute a cell of ``mkl-table1-readings``."""
     key, i = (row, pairs, start, curved_steps(row, steps)), STOPS.index(stop)
     found, first = (run_readings(dataset, trial)[key] for trial in (repeat, 0))
     lam = choose_lam(found["loss"][:, i], choice, first["loss"][:, i])
@@ -399,46 +252,12 @@ SURVIVORS = (
 
 
 def inside(mean, value, sd):
-    """Whether a mean is within two printed deviations, by the criterion of the lab.
-
-    Parameters
-    ----------
-    mean : float
-        The mean.
-    value, sd : float
-        The printed mean and deviation.
-
-    Returns
-    -------
-    bool
-        Where the deviation is zero, whether the mean rounds to the printed one.
-
-    Examples
-    --------
-    >>> from okbook.labs.mkl_protein_readings import inside
-    >>> inside(60.0, 45.0, 8.0), inside(62.0, 45.0, 8.0), inside(68.6, 69.0, 0.0)
-    (True, False, True)
-    """
+    """Whether a mean is within two printed deviations, by the criterion of the lab."""
     return bool(round(mean) == value if sd == 0 else abs(mean - value) <= 2 * sd)
 
 
 def column_of(row, dataset, name):
-    """Name the column of ``mkl-table1-readings`` that holds a number of kernels.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``REGULARIZERS``.
-    dataset : str
-        One of ``SETS``.
-    name : str
-        A key of ``READINGS``.
-
-    Returns
-    -------
-    str
-        The column, with the rule of the steps that this row has in this reading.
-    """
+    """Name the column of ``mkl-table1-readings`` that holds a number of kernels."""
     steps = "1/(lam k)" if curved_steps(row, READINGS[name]["steps"]) else "1/sqrt(k)"
     reading = READINGS[name] | {"steps": steps}
     return f"{dataset} kernels: {'; '.join(reading.values())}"
@@ -453,24 +272,7 @@ FULL = tuple(
 
 @cache
 def run_full(dataset, trial):
-    """Numbers of kernels and scores of the readings in ``FULL``, in one trial.
-
-    Parameters
-    ----------
-    dataset : str
-        One of ``SETS``.
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    dict of (str, str) to dict
-        For each row and each reading the ``"kernels"`` and the ``"score"``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-readings`.
-    """
+    """Numbers of kernels and scores of the readings in ``FULL``, in one trial."""
     task = load_task(dataset)
     at, results = parts(task.y, trial), {}
     units = {
@@ -495,26 +297,7 @@ def run_full(dataset, trial):
 
 
 def solve_reading(problems, row, name, trial):
-    """Choose lam, and learn the weights of a reading in one trial.
-
-    Parameters
-    ----------
-    problems : dict of str to PairProblem
-        From :func:`part_problems`.
-    row : str
-        A key of ``REGULARIZERS``.
-    name : str
-        A key of ``READINGS`` whose lam is chosen in each trial.
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    searched : ndarray of shape (p,)
-        The weights for this lam on the ``"fit"`` part.
-    weights : ndarray of shape (p,)
-        Those on the ``"train"`` part.
-    """
+    """Choose lam, and learn the weights of a reading in one trial."""
     reading = READINGS[name]
     if reading["choice"] == "first trial":
         raise ValueError(f"{name!r} takes its lam from another trial.")
@@ -530,26 +313,7 @@ def solve_reading(problems, row, name, trial):
 
 
 def compute_full(row, dataset, quantity, reading, repeat):
-    """Compute a cell of ``mkl-table1-readings-ten``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``REGULARIZERS``.
-    dataset : str
-        One of ``SETS``.
-    quantity : {"score", "kernels"}
-        What is measured.
-    reading : str
-        One of ``FULL``.
-    repeat : int
-        The trial.
-
-    Returns
-    -------
-    float
-        Points of 100, or a number of kernels.
-    """
+    """Compute a cell of ``mkl-table1-readings-ten``."""
     return run_full(dataset, repeat)[row, reading][quantity]
 
 
@@ -595,22 +359,7 @@ CLASSES = dict(
 @cache
 def class_scores(trial):
     """The F1 of each class of psortNeg, for the four methods of the source in one
-    trial of the main table.
-
-    Parameters
-    ----------
-    trial : int
-        The trial.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (5,)
-        For each method points of 100, one a class; their mean is its score.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-mkl-readings`.
-    """
+    trial of the main table."""
     task = load_task("psortneg")
     at = parts(task.y, trial)
     problems, units, _ = prepare(task, at, trial)
@@ -627,22 +376,7 @@ def class_scores(trial):
 
 
 def compute_class(row, column, repeat):
-    """Compute a cell of ``mkl-table1-classes``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``REGULARIZERS``.
-    column : str
-        A key of ``CLASSES``.
-    repeat : int
-        The trial.
-
-    Returns
-    -------
-    float
-        The F1 of the class, in points of 100.
-    """
+    """Compute a cell of ``mkl-table1-classes``."""
     return class_scores(repeat)[row][CLASSES[column]]
 
 

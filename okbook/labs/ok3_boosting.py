@@ -35,26 +35,8 @@ ROUNDS = tuple(range(10, 101, 10))
 
 
 def boosting_errors(task, fit, held, seed, depths=DEPTHS, rounds=ROUNDS):
-    """Measure boosting on a grid: for each depth one fit serves all numbers of rounds.
-
-    Parameters
-    ----------
-    task : Completion
-        The task, from :mod:`okbook.labs.ok3_image_completion`.
-    fit, held : ndarray of int
-        Indices of the images to learn from and to measure on.
-    seed : int
-        Random state of the trees.
-    depths : sequence of int or None, default=(3, 6, None)
-        Values of ``max_depth``.
-    rounds : sequence of int, default=(10, 20, ..., 100)
-        Numbers of trees.
-
-    Returns
-    -------
-    dict of (int or None, int) to float
-        Mean error for each depth and number of trees.
-    """
+    """Measure boosting on a grid: for each depth one fit serves all numbers of
+    rounds."""
     K, found = task.gram[np.ix_(fit, fit)], {}
     options = {
         name: value
@@ -79,26 +61,7 @@ def boosting_errors(task, fit, held, seed, depths=DEPTHS, rounds=ROUNDS):
 # %% ../../nbs/11_image_completion_1_boosting.ipynb #c10c4b0d
 def complete_by_boosting(task, train, test, seed=0, depths=DEPTHS, rounds=ROUNDS):
     """Complete images by boosted output-kernel trees, depth and number of rounds
-    selected on inner folds.
-
-    Parameters
-    ----------
-    task : Completion
-        The task, from :mod:`okbook.labs.ok3_image_completion`.
-    train, test : ndarray of int
-        Indices of the training and of the test images.
-    seed : int, default=0
-        Random state of the trees.
-    depths : sequence of int or None, default=(3, 6, None)
-        Values of ``max_depth`` to choose from.
-    rounds : sequence of int, default=(10, 20, ..., 100)
-        Numbers of trees to choose from.
-
-    Returns
-    -------
-    ndarray of int
-        For each test image, the training image whose bottom half is predicted.
-    """
+    selected on inner folds."""
 
     def errors(fit, held):
         return boosting_errors(task, fit, held, seed, depths, rounds)
@@ -123,24 +86,7 @@ METHODS = {
 
 
 def compute_cell(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-boosting``: a way of boosting, a size, a fold.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``METHODS``.
-    column : {"200", "800"}
-        Size of the training part.
-    repeat : int
-        Which of the five folds.
-    seed : int
-        Seed of the method.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    """Compute a cell of ``ok3-table1-boosting``: a way of boosting, a size, a fold."""
     return completion_error(usps_completion(), *METHODS[row], column, repeat, seed)
 
 
@@ -166,27 +112,7 @@ REPEATED = BOOSTING | {"n_estimators": 60, "max_depth": 6}
 
 def losses_of_mean(task, train, test, seeds):
     """Measure boosted ensembles of several seeds one by one, and the mean of their
-    weights.
-
-    Parameters
-    ----------
-    task : Completion
-        The task, from :mod:`okbook.labs.ok3_image_completion`.
-    train, test : ndarray of int
-        Indices of the training and of the test images.
-    seeds : iterable of int
-        Random states, one an ensemble.
-
-    Returns
-    -------
-    dict of (str, str) to float
-        Mean loss of the ``"point"`` and of its ``"pre-image"``, of ``"one ensemble"``
-        (the mean over the seeds) and of the ``"mean of all"``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-boosting`.
-    """
+    weights."""
     options = {name: value for name, value in REPEATED.items() if name != "model"}
     K, cross = task.gram[np.ix_(train, train)], task.gram[np.ix_(test, train)]
 
@@ -225,23 +151,8 @@ def _losses_of_fold(fold):
 
 
 def compute_mean(row, column, repeat):
-    """Compute a cell of ``ok3-table1-boosting-mean``: one ensemble or the mean of five,
-    before or after decoding.
-
-    Parameters
-    ----------
-    row : {"one ensemble", "mean of all"}
-        What is measured.
-    column : {"point", "pre-image"}
-        Where its loss is measured.
-    repeat : int
-        Which of the five folds of the size 200; it also gives the five seeds.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    """Compute a cell of ``ok3-table1-boosting-mean``: one ensemble or the mean of
+    five, before or after decoding."""
     return _losses_of_fold(repeat)[row, column]
 
 

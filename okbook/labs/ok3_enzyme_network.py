@@ -50,23 +50,7 @@ ALL_TYPES = (
 
 @lru_cache(maxsize=2)
 def yeast_network(nodes="all"):
-    """Load the enzyme network.
-
-    Parameters
-    ----------
-    nodes : {"all", "complete"}, default="all"
-        All nodes, or those that have a row in each of the five inputs.
-
-    Returns
-    -------
-    Bunch
-        As from :func:`okbook.datasets.load_yeast_enzyme`, and ``ec_codes``, the EC
-        numbers joined by ``;``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Load the enzyme network."""
     network = load_yeast_enzyme()
     network.ec_codes = read_part("yeast_enzyme", "nodes")["ec_codes"]
     if nodes == "all":
@@ -78,24 +62,7 @@ def yeast_network(nodes="all"):
 
 
 def restrict(network, nodes):
-    """Keep some nodes of a network, and the links between them.
-
-    Parameters
-    ----------
-    network : Bunch
-        The network.
-    nodes : ndarray of int
-        The nodes to keep.
-
-    Returns
-    -------
-    Bunch
-        The part.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Keep some nodes of a network, and the links between them."""
     part = {name: network[name][nodes] for name in ("genes", "pathways", "ec_codes")}
     inputs = {name: values[nodes] for name, values in network.inputs.items()}
     return Bunch(
@@ -104,26 +71,8 @@ def restrict(network, nodes):
 
 # %% ../../nbs/12_enzyme_network.ipynb #9cbe7d10
 def compute_fact(row, column, name=None, what=None):
-    """Compute a cell of ``ok3-figure2-network``: a number that describes the network or
-    its inputs.
-
-    Parameters
-    ----------
-    row : str
-        ``"nodes"``; ``"links"``; ``"links of one EC number"``, the part of the links
-        whose nodes have a number in common; or a fact on inputs.
-    column : {"all", "complete"}
-        Which nodes, as for :func:`yeast_network`.
-    name : str, optional
-        A type of inputs.
-    what : {"columns", "missing"}, optional
-        Their number of columns, or the part of their cells that is missing.
-
-    Returns
-    -------
-    float
-        The number.
-    """
+    """Compute a cell of ``ok3-figure2-network``: a number that describes the network
+    or its inputs."""
     network = yeast_network(column)
     if row == "nodes":
         return float(len(network.adjacency))
@@ -154,35 +103,7 @@ NETWORK = Table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #14dcbc24
 def toy_network(n_pathways=20, n_steps=8, random_state=0):
-    """Make an artificial metabolism with the fields of the real one.
-
-    Parameters
-    ----------
-    n_pathways, n_steps : int, default=20, 8
-        Pathways, and steps of each.
-    random_state : int, RandomState or None, default=0
-        Seed.
-
-    Returns
-    -------
-    Bunch
-        ``adjacency``, ``inputs``, ``genes``, ``pathways``, ``ec_codes``; one node more
-        than steps in each pathway.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-
-    Examples
-    --------
-    >>> from okbook.labs.ok3_enzyme_network import toy_network
-    >>> network = toy_network()
-    >>> (
-    ...     network.adjacency.shape,
-    ...     {name: values.shape[1] for name, values in network.inputs.items()},
-    ... )
-    ((180, 180), {'expression': 20, 'localisation': 6, 'phylogenetic': 24})
-    """
+    """Make an artificial metabolism with the fields of the real one."""
     rng = check_random_state(random_state)
     steps = np.sort(
         np.r_[np.arange(n_steps), n_steps // 2]
@@ -214,30 +135,7 @@ N_FOLDS, BETA = 10, 1.0
 
 
 def node_folds(n_nodes, seed=0):
-    """Split the nodes into ten parts at random.
-
-    Parameters
-    ----------
-    n_nodes : int
-        Number of nodes.
-    seed : int, default=0
-        Which split.
-
-    Returns
-    -------
-    list of (train, test)
-        Ten times the known and the hidden nodes, increasing.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-
-    Examples
-    --------
-    >>> from okbook.labs.ok3_enzyme_network import node_folds
-    >>> [len(test) for train, test in node_folds(625)]
-    [63, 63, 63, 63, 63, 62, 62, 62, 62, 62]
-    """
+    """Split the nodes into ten parts at random."""
     return list(
         KFold(N_FOLDS, shuffle=True, random_state=seed).split(np.arange(n_nodes))
     )
@@ -245,35 +143,7 @@ def node_folds(n_nodes, seed=0):
 
 def hidden_pairs(rows, train, test, kind="any"):
     """Select from the rows of the hidden nodes the pairs that an area counts, each
-    once.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_test, n)
-        Scores, or links, of the hidden nodes with all nodes.
-    train, test : ndarray of int
-        The known and the hidden nodes.
-    kind : {"any", "one", "both"}, default="any"
-        Pairs of which any of the two nodes is hidden, exactly one, or both.
-
-    Returns
-    -------
-    ndarray
-        One entry a pair.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.ok3_enzyme_network import hidden_pairs
-    >>> hidden_pairs(
-    ...     np.array([[0, 1, 2], [1, 0, 3]]), train=np.array([2]), test=np.array([0, 1])
-    ... )
-    array([2, 3, 1])
-    """
+    once."""
     one, both = rows[:, train].ravel(), rows[:, test][np.triu_indices(len(test), 1)]
     return {"one": one, "both": both, "any": np.concatenate([one, both])}[kind]
 
@@ -285,38 +155,7 @@ IMPUTERS = {
 
 
 def fold_inputs(network, types, train, impute="mean"):
-    """Put inputs side by side, missing cells filled in from the known nodes.
-
-    Parameters
-    ----------
-    network : Bunch
-        The network.
-    types : sequence of str
-        Which inputs.
-    train : ndarray of int
-        The known nodes.
-    impute : {"mean", "neighbours"}, default="mean"
-        By the mean of the column, or by its mean over the five known nodes with the
-        nearest inputs.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-        The inputs of all nodes.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.utils import Bunch
-    >>> from okbook.labs.ok3_enzyme_network import fold_inputs
-    >>> network = Bunch(inputs={"a": np.array([[1.0], [3.0], [np.nan], [9.0]])})
-    >>> fold_inputs(network, ["a"], train=[0, 1]).ravel()
-    array([1., 3., 2., 9.])
-    """
+    """Put inputs side by side, missing cells filled in from the known nodes."""
     filled = []
     for name in types:
         X = network.inputs[name]
@@ -329,38 +168,7 @@ def fold_inputs(network, types, train, impute="mean"):
 def forest_of_links(
     network, types, train, seed, model, see="known", impute="mean", **params
 ):
-    """Grow trees on the diffusion kernel of the known network.
-
-    Parameters
-    ----------
-    network : Bunch
-        The network.
-    types : sequence of str
-        Which inputs.
-    train : ndarray of int
-        The known nodes.
-    seed : int
-        Random state of the trees.
-    model : type
-        An estimator of :mod:`okbook.trees`.
-    see, impute : str
-        As for :func:`score_by_trees`.
-    **params : dict
-        Parameters of the model.
-
-    Returns
-    -------
-    trees : estimator
-        The fitted trees.
-    K : ndarray of shape (n_train, n_train)
-        The kernel of the known nodes.
-    X : ndarray of shape (n, p)
-        The inputs of all nodes.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Grow trees on the diffusion kernel of the known network."""
     A, X = network.adjacency.astype(float), fold_inputs(network, types, train, impute)
     block = np.ix_(train, train)
     K = (
@@ -377,30 +185,7 @@ def forest_of_links(
 
 def pair_scores(trees, K, X, train, test, known="predicted"):
     """Score the pairs of the hidden nodes with all nodes by fitted trees
-    (``eq-ok3-21``).
-
-    Parameters
-    ----------
-    trees : estimator
-        Fitted trees.
-    K : ndarray of shape (n_train, n_train)
-        The kernel that they were grown on.
-    X : ndarray of shape (n, p)
-        The inputs of all nodes.
-    train, test : ndarray of int
-        The known and the hidden nodes.
-    known : {"predicted", "exact", "cosine"}, default="predicted"
-        As for :func:`score_by_trees`.
-
-    Returns
-    -------
-    ndarray of shape (n_test, n)
-        The scores.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    (``eq-ok3-21``)."""
     rows = trees.predict_gram(X[test], X)
     if known == "exact":
         rows[:, train] = trees.weights(X[test]) @ K
@@ -423,41 +208,7 @@ def score_by_trees(
     **params,
 ):
     """Score pairs by trees on the diffusion kernel of the known network
-    (``eq-ok3-21``).
-
-    Parameters
-    ----------
-    network : Bunch
-        The network.
-    types : sequence of str
-        Which inputs.
-    train, test : ndarray of int
-        The known and the hidden nodes.
-    seed : int, default=0
-        Random state of the trees.
-    model : type, default=OutputKernelTree
-        An estimator of :mod:`okbook.trees`.
-    see : {"known", "whole"}, default="known"
-        Whose diffusion kernel the trees are grown on: that of the network of the known
-        nodes, or the block of the known nodes in that of the whole network, which looks
-        at links of the hidden ones.
-    known : {"predicted", "exact", "cosine"}, default="predicted"
-        Whether known nodes are predicted too, or taken as they are; or all scores are
-        divided by the norms of the two predictions.
-    impute : {"mean", "neighbours"}, default="mean"
-        How missing cells are filled in.
-    **params : dict
-        Parameters of the model.
-
-    Returns
-    -------
-    ndarray of shape (n_test, n)
-        Scores of the hidden nodes with all nodes.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    (``eq-ok3-21``)."""
     trees, K, X = forest_of_links(
         network, types, train, seed, model, see, impute, **params
     )
@@ -465,27 +216,8 @@ def score_by_trees(
 
 # %% ../../nbs/12_enzyme_network.ipynb #2261e22d
 def fold_gram(network, types, train):
-    """Average Gaussian kernels over types of inputs; means, deviations and widths are
-    those of the known nodes.
-
-    Parameters
-    ----------
-    network : Bunch
-        The network.
-    types : sequence of str
-        Which inputs.
-    train : ndarray of int
-        The known nodes.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        The Gram matrix of all nodes.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Average Gaussian kernels over types of inputs; means, deviations and widths
+    are those of the known nodes."""
     grams = []
     for name in types:
         X = network.inputs[name]
@@ -498,28 +230,7 @@ def fold_gram(network, types, train):
 
 def score_by_ridge(network, types, train, test, seed=0):
     """Score pairs by output-kernel ridge regression, its ridge selected on the known
-    nodes.
-
-    Parameters
-    ----------
-    network : Bunch
-        The network.
-    types : sequence of str
-        Which inputs.
-    train, test : ndarray of int
-        The known and the hidden nodes.
-    seed : int, default=0
-        Seed of the inner folds.
-
-    Returns
-    -------
-    ndarray of shape (n_test, n)
-        Scores of the hidden nodes with all nodes.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    nodes."""
     model = LinkPredictorCV(
         OutputKernelRidge(input_kernel="precomputed"),
         beta_grid=[BETA],
@@ -545,30 +256,7 @@ def _points(model, K, A, nodes, lam):
 
 def score_by_projection(network, types, train, test, seed=0, model=KernelCCALinks):
     """Score pairs by minus the distance of two projections, penalty and dimension
-    selected on the known nodes.
-
-    Parameters
-    ----------
-    network : Bunch
-        The network.
-    types : sequence of str
-        Which inputs.
-    train, test : ndarray of int
-        The known and the hidden nodes.
-    seed : int, default=0
-        Seed of the inner folds.
-    model : type, default=KernelCCALinks
-        Kernel canonical correlation, or metric learning.
-
-    Returns
-    -------
-    ndarray of shape (n_test, n)
-        Scores of the hidden nodes with all nodes.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    selected on the known nodes."""
     K, A = fold_gram(network, types, train), network.adjacency.astype(float)
     areas = {(lam, d): [] for lam in LAM_GRID for d in DIMENSIONS}
     for fit, held in KFold(5, shuffle=True, random_state=seed).split(train):
@@ -625,13 +313,7 @@ class Setting:
     draw: int = 0
 
     def network(self):
-        """Load the network.
-
-        Returns
-        -------
-        Bunch
-            The network, as the method sees it.
-        """
+        """Load the network."""
         network = yeast_network(self.nodes)
         if not self.hide:
             return network
@@ -644,22 +326,7 @@ class Setting:
         )
 
     def score(self, network, fold):
-        """Hide a fold of a network, and score its pairs.
-
-        Parameters
-        ----------
-        network : Bunch
-            The network.
-        fold : int
-            Which of the ten parts is hidden.
-
-        Returns
-        -------
-        rows : ndarray of shape (n_test, n)
-            Scores of the hidden nodes with all nodes.
-        train, test : ndarray of int
-            The known and the hidden nodes.
-        """
+        """Hide a fold of a network, and score its pairs."""
         train, test = node_folds(len(network.adjacency), self.folds)[fold]
         return (
             self.method(
@@ -710,30 +377,7 @@ MEASURES = [area + kind for kind in KINDS for area in AREAS] + [
 
 
 def measure(name, A, rows, train, test):
-    """Measure scores of hidden pairs.
-
-    Parameters
-    ----------
-    name : str
-        One of ``MEASURES``: area under the ROC curve or under the precision-recall
-        curve by steps (AP), of all pairs or of those with one or two hidden nodes; or
-        the true positive rate at a false positive rate.
-    A : ndarray of shape (n, n)
-        The network.
-    rows : ndarray of shape (n_test, n)
-        Scores of the hidden nodes with all nodes.
-    train, test : ndarray of int
-        The known and the hidden nodes.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Measure scores of hidden pairs."""
     if name.startswith("TPR at "):
         curve = roc_curve(
             hidden_pairs(A[test], train, test), hidden_pairs(rows, train, test)
@@ -753,68 +397,19 @@ def _scored(setting, fold):
 
 
 def measure_setting(setting, name, fold):
-    """Measure a setting of ``ALL_SETTINGS`` on a fold.
-
-    Parameters
-    ----------
-    setting : str
-        Its name.
-    name : str
-        One of ``MEASURES``.
-    fold : int
-        Which of the ten parts is hidden.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Measure a setting of ``ALL_SETTINGS`` on a fold."""
     return measure(
         name, ALL_SETTINGS[setting].network().adjacency, *_scored(setting, fold)
     )
 
 # %% ../../nbs/12_enzyme_network.ipynb #84c6691e
 def compute_cell(row, column, repeat):
-    """Compute a cell of ``ok3-figure2``: a method, its inputs, a fold.
-
-    Parameters
-    ----------
-    row : {"single tree", "bagging", "extra-trees"}
-        The method.
-    column : {"all inputs", "expression", "localisation", "phylogenetic"}
-        The inputs.
-    repeat : int
-        Which of the ten parts is hidden; also the random state of the trees.
-
-    Returns
-    -------
-    float
-        Area under the ROC curve of all pairs with a hidden node.
-    """
+    """Compute a cell of ``ok3-figure2``: a method, its inputs, a fold."""
     return measure_setting(f"{row}, {column}", "ROC", repeat)
 
 
 def compute_measure(row, column, repeat):
-    """Compute a cell of the other tables: a setting, a measure, a fold.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``ALL_SETTINGS``.
-    column : str
-        One of ``MEASURES``.
-    repeat : int
-        Which of the ten parts is hidden.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Compute a cell of the other tables: a setting, a measure, a fold."""
     return measure_setting(row, column, repeat)
 
 # %% ../../nbs/12_enzyme_network.ipynb #89fc4b59
@@ -926,23 +521,8 @@ OTHER_METHODS = _table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #71b404f6
 def compute_hidden(draw, column, repeat):
-    """Compute a cell of ``ok3-figure2-hidden``: extra-trees on localisation, a quarter
-    of its rows hidden.
-
-    Parameters
-    ----------
-    draw : int
-        Which draw of the hidden rows.
-    column : str
-        One of ``MEASURES``.
-    repeat : int
-        Which of the ten parts is hidden; also the random state of the trees.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Compute a cell of ``ok3-figure2-hidden``: extra-trees on localisation, a
+    quarter of its rows hidden."""
     setting = Setting(options=EXTRA, types=("localisation",), hide=0.25, draw=draw)
     network = setting.network()
     return measure(column, network.adjacency, *setting.score(network, repeat))
@@ -973,27 +553,8 @@ WIDTHS = {
 
 @lru_cache(maxsize=8)
 def forest_importances(nodes, types, seed):
-    """Rank variables by the variance that their splits remove, in extra-trees grown on
-    a whole network.
-
-    Parameters
-    ----------
-    nodes : {"all", "complete"}
-        Which nodes.
-    types : tuple of str
-        Which inputs.
-    seed : int
-        Random state of the trees.
-
-    Returns
-    -------
-    dict of str to ndarray
-        For each type the shares of its variables; all together sum to one.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Rank variables by the variance that their splits remove, in extra-trees grown
+    on a whole network."""
     network = yeast_network(nodes)
     X = fold_inputs(network, types, np.arange(len(network.adjacency)))
     options = {name: value for name, value in EXTRA.items() if name != "model"}
@@ -1006,25 +567,7 @@ def forest_importances(nodes, types, seed):
 
 
 def compute_importance(variable, name, nodes, repeat):
-    """Compute a cell of ``ok3-figure2-importance``: the importance of a variable.
-
-    Parameters
-    ----------
-    variable : int
-        Number of the variable in its type, from 0.
-    name : str
-        The type.
-    nodes : {"all", "complete"}
-        The nodes, as for :func:`yeast_network`; "complete" for the forest of all five
-        inputs.
-    repeat : int
-        Random state of the forest, shared by all variables.
-
-    Returns
-    -------
-    float
-        Its share of the variance removed.
-    """
+    """Compute a cell of ``ok3-figure2-importance``: the importance of a variable."""
     types = ALL_TYPES if nodes == "complete" else TYPES
     return float(forest_importances(nodes, types, repeat)[name][variable])
 
@@ -1052,25 +595,7 @@ IMPORTANCE = Table(
 # %% ../../nbs/12_enzyme_network.ipynb #7ac8874b
 def complete(setting, network):
     """Score all pairs of a network, each by forests that knew no link of one of its
-    nodes.
-
-    Parameters
-    ----------
-    setting : Setting
-        The method.
-    network : Bunch
-        The network.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        The mean of the scores that a pair has when its first and when its second node
-        is hidden; symmetric.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    nodes."""
     total, count = np.zeros(network.adjacency.shape), np.zeros(network.adjacency.shape)
     for fold in range(N_FOLDS):
         rows, _, test = setting.score(network, fold)
@@ -1082,31 +607,7 @@ def complete(setting, network):
 
 
 def share_an_entry(strings):
-    """Find the pairs of nodes that share an entry of a list, such as a pathway.
-
-    Parameters
-    ----------
-    strings : sequence of str
-        For each node its entries, joined by ``;``. EC numbers that are not complete,
-        with a ``-``, do not count.
-
-    Returns
-    -------
-    ndarray of bool of shape (n, n)
-        Which pairs do.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-
-    Examples
-    --------
-    >>> from okbook.labs.ok3_enzyme_network import share_an_entry
-    >>> share_an_entry(["1.1.1.1;2.7.1.-", "2.7.1.-", "1.1.1.1"]).astype(int)
-    array([[1, 0, 1],
-           [0, 0, 0],
-           [1, 0, 1]])
-    """
+    """Find the pairs of nodes that share an entry of a list, such as a pathway."""
     entries = [
         [entry.strip() for entry in s.split(";") if entry.strip() and ".-" not in entry]
         for s in strings
@@ -1145,22 +646,7 @@ def _ranked_pairs(row):
 # %% ../../nbs/12_enzyme_network.ipynb #e57b9a66
 def compute_top(row, fact, many=None):
     """Compute a cell of ``ok3-figure2-top``: what the best pairs, or the best new
-    pairs, are.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``ALL_SETTINGS``.
-    fact : str
-        ``"links"``, which are counted among all pairs, or a fact on the new ones.
-    many : int, optional
-        Of how many of the best; by default of all.
-
-    Returns
-    -------
-    float
-        The mean of the fact.
-    """
+    pairs, are."""
     facts = _ranked_pairs(row)
     values = facts[fact] if fact == "links" else facts[fact][facts["links"] == 0]
     return float(values[:many].mean())
@@ -1222,25 +708,7 @@ def _pair_facts():
 
 
 def compute_suggestion(row, column, pair=None):
-    """Compute a cell of ``ok3-figure2-suggested``: a fact on a suggested link.
-
-    Parameters
-    ----------
-    row : str
-        ``"all candidates"``, for the mean over all pairs that are not linked and have
-        no EC number in common; ``"all named enzymes"``, for the sum over their pairs;
-        or the names of a pair.
-    column : {"rank", "score", "one pathway", "common neighbour", "known link"}
-        The fact.
-    pair : tuple of str, optional
-        Two enzymes.
-
-    Returns
-    -------
-    float
-        The rank among the candidates, from 1; the score; or whether the fact holds, 0
-        or 1.
-    """
+    """Compute a cell of ``ok3-figure2-suggested``: a fact on a suggested link."""
     facts, genes = _pair_facts(), list(ALL_SETTINGS[_SUGGESTING].network().genes)
     candidates = np.triu(~facts["known link"] & ~facts["one EC number"], 1)
     if row == "all candidates":
@@ -1291,21 +759,8 @@ SUGGESTIONS = Table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #4e0336b9
 def compute_fair(row, column):
-    """Compute a cell of ``ok3-figure2-reactions``: an area with and without the pairs
-    of one EC number.
-
-    Parameters
-    ----------
-    row : {"all pairs", "without new pairs of one EC number"}
-        Which pairs count.
-    column : {"ROC", "AP"}
-        The area.
-
-    Returns
-    -------
-    float
-        The area over the pairs of all folds together.
-    """
+    """Compute a cell of ``ok3-figure2-reactions``: an area with and without the
+    pairs of one EC number."""
     facts = _pair_facts()
     counted = facts["known link"] | ~facts["one EC number"] | (row == "all pairs")
     return float(AREAS[column](facts["known link"], _completed(_SUGGESTING), counted))
@@ -1347,25 +802,7 @@ OPEN_SCORES = ("predicted", "exact", "cosine")
 
 @lru_cache(maxsize=4)
 def read_network(nodes, links):
-    """Load the enzyme network, under a reading of what a link is.
-
-    Parameters
-    ----------
-    nodes : {"all", "complete"}
-        Which nodes, as for :func:`yeast_network`.
-    links : {"all links", "links of one pathway"}
-        All links, or those between enzymes with a pathway in common; then the nodes
-        without such a link are left out.
-
-    Returns
-    -------
-    Bunch
-        The network.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-enzyme`.
-    """
+    """Load the enzyme network, under a reading of what a link is."""
     network = yeast_network(nodes)
     if links == "all links":
         return network
@@ -1388,28 +825,7 @@ def _reading_forest(links, inputs, kernel, defaults, fold):
 
 def compute_reading(links, inputs, kernel, defaults, known, repeat):
     """Compute a cell of ``ok3-figure2-readings``: the area of extra-trees under a
-    reading of the protocol.
-
-    Parameters
-    ----------
-    links : {"all links", "links of one pathway"}
-        What a link is.
-    inputs : str
-        A key of ``OPEN_INPUTS``.
-    kernel : str
-        A key of ``OPEN_KERNELS``.
-    defaults : str
-        A key of ``OPEN_DEFAULTS``.
-    known : {"predicted", "exact", "cosine"}
-        How pairs are scored.
-    repeat : int
-        Which of the ten parts is hidden; also the random state of the trees.
-
-    Returns
-    -------
-    float
-        Area under the ROC curve of all pairs with a hidden node.
-    """
+    reading of the protocol."""
     truth, forest = _reading_forest(links, inputs, kernel, defaults, repeat)
     rows, (train, test) = pair_scores(*forest, known), forest[-2:]
     return float(roc_auc(truth, hidden_pairs(rows, train, test)))
@@ -1443,25 +859,8 @@ READINGS = Table(
 
 # %% ../../nbs/12_enzyme_network.ipynb #b17b0004
 def compute_genomes(genomes, types, repeat):
-    """Compute a cell of ``ok3-figure2-genomes``: the area of extra-trees that use some
-    of the genomes.
-
-    Parameters
-    ----------
-    genomes : int
-        How many of the 24 genomes, drawn at random; a smaller number is a part of a
-        larger one.
-    types : tuple of str
-        The inputs, the genomes among them.
-    repeat : int
-        Which of the ten parts is hidden; also the random state of the trees, and the
-        seed of the draw.
-
-    Returns
-    -------
-    float
-        Area under the ROC curve of all pairs with a hidden node.
-    """
+    """Compute a cell of ``ok3-figure2-genomes``: the area of extra-trees that use
+    some of the genomes."""
     network, name = yeast_network("complete"), "phylogenetic_pavlidis"
     drawn = np.random.default_rng(repeat).permutation(WIDTHS[name])[:genomes]
     part = {name: network.inputs[name][:, np.sort(drawn)]}

@@ -79,28 +79,16 @@ SIGMA = 7.0711  # OK3 section 3.1; the "2" printed after it is the mark of footn
 
 @lru_cache(maxsize=1)
 def usps_completion():
-    """Load the task of OK3: 1000 digits of USPS, 8 rows of 16 pixels to predict from 8
-    rows above.
-
-    Returns
-    -------
-    Completion
-        The task.
-    """
+    """Load the task of OK3: 1000 digits of USPS, 8 rows of 16 pixels to predict from
+    8 rows above."""
     digits = load_usps("ok3")
     return Completion(digits.top, digits.bottom, digits.target, (8, 16), SIGMA)
 
 
 @lru_cache(maxsize=1)
 def digits_completion():
-    """Load the substitute that needs no file: 1000 of scikit-learn's digits, 4 rows of
-    8 pixels from 4 rows above.
-
-    Returns
-    -------
-    Completion
-        The task.
-    """
+    """Load the substitute that needs no file: 1000 of scikit-learn's digits, 4 rows
+    of 8 pixels from 4 rows above."""
     digits = load_digits_halves("ok3")
     return Completion(digits.top, digits.bottom, digits.target, (4, 8), SIGMA / 2)
 
@@ -109,58 +97,13 @@ LEVELS = 8
 
 
 def line_to_number(pixels):
-    """Write a line of pixels as one number, whose decimal digits are grey levels.
-
-    Parameters
-    ----------
-    pixels : array-like of shape (width,)
-        Grey values from -1 (white) to 1 (black), at most 16 of them.
-
-    Returns
-    -------
-    float
-        A whole number, exact; each of its digits is a pixel, from 0 (white) to 8
-        (black).
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-image`.
-
-    Examples
-    --------
-    >>> from okbook.labs.ok3_image_completion import line_to_number
-    >>> line_to_number([-1.0, 0.0, 0.95, 1.0])
-    488.0
-    """
+    """Write a line of pixels as one number, whose decimal digits are grey levels."""
     levels = np.rint((np.asarray(pixels) + 1.0) / 2.0 * LEVELS).astype(int)
     return float("".join(map(str, levels)))
 
 
 def number_to_line(number, width=16):
-    """Read a line of pixels from the number that :func:`line_to_number` made of it.
-
-    Parameters
-    ----------
-    number : float
-        The number.
-    width : int, default=16
-        How many pixels the line has.
-
-    Returns
-    -------
-    ndarray of shape (width,)
-        Grey values from -1 (white) to 1 (black), in nine levels.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-image`.
-
-    Examples
-    --------
-    >>> from okbook.labs.ok3_image_completion import number_to_line
-    >>> number_to_line(488.0, width=4)
-    array([-1.,  0.,  1.,  1.])
-    """
+    """Read a line of pixels from the number that :func:`line_to_number` made of it."""
     return (
         np.array([int(level) for level in f"{int(number):0{width}d}"]) / LEVELS * 2.0
         - 1.0
@@ -169,88 +112,21 @@ def number_to_line(number, width=16):
 # %% ../../nbs/11_image_completion.ipynb #409b13a5
 def split(target, size, fold):
     """Split the examples of a task as in OK3: five stratified parts in the original
-    order.
-
-    Parameters
-    ----------
-    target : ndarray of shape (n,)
-        The classes.
-    size : {"200", "800"}
-        Column of the table: train on one part and test on four (200 of 1000), or the
-        reverse (800).
-    fold : int
-        Which of the five parts, from 0.
-
-    Returns
-    -------
-    train : ndarray of int
-        Indices of the training part, ascending.
-    test : ndarray of int
-        Indices of the test part, ascending.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-image`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.ok3_image_completion import split
-    >>> train, test = split(np.repeat([0, 1], 5), "200", fold=1)
-    >>> train
-    array([1, 6])
-    """
+    order."""
     folds = StratifiedOrderFold(n_splits=5, reverse={"200": True, "800": False}[size])
     return list(folds.split(target, target))[fold]
 
 # %% ../../nbs/11_image_completion.ipynb #2e773667
 def base_prediction(K):
-    """Find the training output nearest to the centre of mass of all, in feature space
-    (``eq-ok3-14``).
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix of the training outputs.
-
-    Returns
-    -------
-    int
-        Its index.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.core import RBFKernel
-    >>> from okbook.labs.ok3_image_completion import base_prediction
-    >>> base_prediction(RBFKernel(sigma=1.0).gram([[0.0], [1.0], [5.0], [1.5]]))
-    1
-    """
+    """Find the training output nearest to the centre of mass of all, in feature
+    space (``eq-ok3-14``)."""
     size = np.diag(K) + 2.0 * np.abs(K).mean(axis=0)
     scores = np.diag(K) - 2.0 * K.mean(axis=0)
     return int(first_smallest(scores, len(K) + KERNEL_TERMS, size=size))
 
 
 def lower_bound(loss):
-    """Find for each query the training output that is nearest to the true one.
-
-    Parameters
-    ----------
-    loss : ndarray of shape (n_queries, n_train)
-        Loss between true outputs and training outputs.
-
-    Returns
-    -------
-    ndarray of int, shape (n_queries,)
-        Indices. No method that returns training outputs can do better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.ok3_image_completion import lower_bound
-    >>> lower_bound(np.array([[0.3, 0.1], [0.2, 0.4]]))
-    array([1, 0])
-    """
+    """Find for each query the training output that is nearest to the true one."""
     return first_smallest(loss, KERNEL_TERMS, size=4.0, axis=1)
 
 # %% ../../nbs/11_image_completion.ipynb #4143af8f
@@ -261,33 +137,7 @@ LAM_GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1)
 
 def select_by_inner_folds(errors, target, train):
     """Select the setting with the least mean error over five inner folds of the
-    training part.
-
-    Parameters
-    ----------
-    errors : callable
-        ``errors(fit, held) -> dict`` of setting to error on ``held``, learnt on
-        ``fit``: two arrays of indices.
-    target : ndarray of shape (n,)
-        The classes, for stratification.
-    train : ndarray of int
-        The training part of the outer fold. The inner folds are stratified, in the
-        original order, like the outer ones.
-
-    Returns
-    -------
-    object
-        The chosen setting; among those that are equal up to rounding, the first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.ok3_image_completion import select_by_inner_folds
-    >>> def errors(fit, held):
-    ...     return {"all wrong": 1.0, "half wrong": 0.5}
-    >>> select_by_inner_folds(errors, np.zeros(20), np.arange(10))
-    'half wrong'
-    """
+    training part."""
     inner = StratifiedOrderFold(n_splits=5).split(train, target[train])
     results = [errors(train[fit], train[held]) for fit, held in inner]
     means = {setting: np.mean([r[setting] for r in results]) for setting in results[0]}
@@ -295,24 +145,7 @@ def select_by_inner_folds(errors, target, train):
 
 # %% ../../nbs/11_image_completion.ipynb #2c3ed76a
 def output_options(task):
-    """Make the options by which every estimator of the lab treats outputs.
-
-    Parameters
-    ----------
-    task : Completion
-        The task.
-
-    Returns
-    -------
-    dict
-        Its kernel on the bottom halves.
-
-    Examples
-    --------
-    >>> from okbook.labs.ok3_image_completion import digits_completion, output_options
-    >>> sorted(output_options(digits_completion()))
-    ['output_kernel', 'output_kernel_params']
-    """
+    """Make the options by which every estimator of the lab treats outputs."""
     return {"output_kernel": "rbf", "output_kernel_params": {"sigma": task.sigma}}
 
 
@@ -323,25 +156,7 @@ def _knn(task, fit, held, n_neighbors, candidates="train"):
 
 def complete_by_knn(task, train, test, seed=0, candidates="train"):
     """Complete images by the nearest neighbours of their top halves, k selected on
-    inner folds.
-
-    Parameters
-    ----------
-    task : Completion
-        The task.
-    train, test : ndarray of int
-        Indices of the training and of the test images.
-    seed : int, default=0
-        Taken by every method; this one draws nothing.
-    candidates : {"train", "support"}, default="train"
-        Where the pre-image is looked for: all training outputs, or those of the
-        neighbours.
-
-    Returns
-    -------
-    ndarray of int
-        For each test image, the training image whose bottom half is predicted.
-    """
+    inner folds."""
 
     def errors(fit, held):
         chosen = {k: _knn(task, fit, held, k, candidates) for k in NEIGHBOURS}
@@ -354,22 +169,7 @@ def complete_by_knn(task, train, test, seed=0, candidates="train"):
 # %% ../../nbs/11_image_completion.ipynb #5cb1c13c
 def kde_errors(task, fit, held, kernels):
     """Measure kernel dependency estimation on a grid: for each kernel one
-    eigendecomposition serves all ridges.
-
-    Parameters
-    ----------
-    task : Completion
-        The task.
-    fit, held : ndarray of int
-        Indices of the images to learn from and to measure on.
-    kernels : sequence of (str, float or None)
-        Name and width of each input kernel.
-
-    Returns
-    -------
-    dict of (str, float or None, float) to float
-        Mean error for each kernel, width and ridge.
-    """
+    eigendecomposition serves all ridges."""
     K, found = task.gram[np.ix_(fit, fit)], {}
     for name, sigma in kernels:
         kernel = check_kernel(name, {"sigma": sigma} if sigma else None)
@@ -386,27 +186,7 @@ def kde_errors(task, fit, held, kernels):
 
 def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
     """Complete images by kernel dependency estimation, width and ridge selected on
-    inner folds.
-
-    Parameters
-    ----------
-    task : Completion
-        The task.
-    train, test : ndarray of int
-        Indices of the training and of the test images.
-    seed : int, default=0
-        Taken by every method; this one draws nothing.
-    name : {"linear", "rbf"}, default="rbf"
-        Input kernel.
-    **options : dict
-        Passed on to :class:`okbook.rkhs.KernelDependencyEstimation`, after the
-        selection.
-
-    Returns
-    -------
-    ndarray of int
-        For each test image, the training image whose bottom half is predicted.
-    """
+    inner folds."""
     kernels = [(name, sigma) for sigma in (SIGMAS if name == "rbf" else (None,))]
     _, sigma, lam = select_by_inner_folds(
         lambda fit, held: kde_errors(task, fit, held, kernels), task.target, train
@@ -423,26 +203,7 @@ def complete_by_kde(task, train, test, seed=0, name="rbf", **options):
 
 # %% ../../nbs/11_image_completion.ipynb #3100e7d2
 def complete_by_trees(task, train, test, seed=0, model=OutputKernelTree, **options):
-    """Complete images by output-kernel trees.
-
-    Parameters
-    ----------
-    task : Completion
-        The task.
-    train, test : ndarray of int
-        Indices of the training and of the test images.
-    seed : int, default=0
-        Random state of the trees.
-    model : type, default=OutputKernelTree
-        An estimator of :mod:`okbook.trees`.
-    **options : dict
-        Its parameters.
-
-    Returns
-    -------
-    ndarray of int
-        For each test image, the training image whose bottom half is predicted.
-    """
+    """Complete images by output-kernel trees."""
     trees = model(random_state=seed, **options, **output_options(task))
     return train[trees.fit(task.top[train], task.bottom[train]).decode(task.top[test])]
 
@@ -475,51 +236,13 @@ METHODS = {
 
 
 def completion_error(task, method, options, size, fold, seed):
-    """Measure a method on one fold of a task.
-
-    Parameters
-    ----------
-    task : Completion
-        The task.
-    method : callable
-        ``method(task, train, test, seed, **options) -> indices``.
-    options : dict
-        Its options.
-    size : {"200", "800"}
-        Size of the training part (of 1000).
-    fold : int
-        Which of the five folds.
-    seed : int
-        Seed of the method.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    """Measure a method on one fold of a task."""
     train, test = split(task.target, size, fold)
     return float(task.loss[test, method(task, train, test, seed, **options)].mean())
 
 
 def compute_cell(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1``: a method, a size, a fold.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``METHODS``.
-    column : {"200", "800"}
-        Size of the training part.
-    repeat : int
-        Which of the five folds.
-    seed : int
-        Seed of the method.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    """Compute a cell of ``ok3-table1``: a method, a size, a fold."""
     return completion_error(usps_completion(), *METHODS[row], column, repeat, seed)
 
 # %% ../../nbs/11_image_completion.ipynb #58c0e797
@@ -547,26 +270,7 @@ READINGS = {
 
 def compute_reading(name, size, repeat, seed, sigma, every_fifth):
     """Compute a cell of ``ok3-table1-readings``: the base error or the bound under a
-    reading of the protocol.
-
-    Parameters
-    ----------
-    name, size : str
-        The row and the column of ``ok3-table1``.
-    repeat : int
-        Which of the five folds.
-    seed : int
-        Given to the method; those of this table draw nothing.
-    sigma : float
-        Width of the kernel of the loss.
-    every_fifth : bool
-        Whether a fold is every fifth image of a digit, and not a block in order.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    reading of the protocol."""
     task = replace(usps_completion(), sigma=sigma)
     train, test = split(task.target, size, repeat)
     if every_fifth:
@@ -603,25 +307,8 @@ READINGS_TABLE = Table(
 
 # %% ../../nbs/11_image_completion.ipynb #016d9b5e
 def complete_by_selected_tree(task, train, test, seed=0, sizes=(2, 5, 10, 20, 40, 80)):
-    """Complete images by one tree, the size of its smallest splittable node selected on
-    inner folds.
-
-    Parameters
-    ----------
-    task : Completion
-        The task.
-    train, test : ndarray of int
-        Indices of the training and of the test images.
-    seed : int, default=0
-        Random state of the tree.
-    sizes : sequence of int, default=(2, 5, 10, 20, 40, 80)
-        Values of ``min_samples_split`` to choose from.
-
-    Returns
-    -------
-    ndarray of int
-        For each test image, the training image whose bottom half is predicted.
-    """
+    """Complete images by one tree, the size of its smallest splittable node selected
+    on inner folds."""
 
     def errors(fit, held):
         chosen = {
@@ -700,24 +387,7 @@ VARIANTS = {
 
 
 def compute_variant(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-sensitivity``: a variant, a size, a fold.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``VARIANTS``.
-    column : {"200", "800"}
-        Size of the training part.
-    repeat : int
-        Which of the five folds.
-    seed : int
-        Seed of the method.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    """Compute a cell of ``ok3-table1-sensitivity``: a variant, a size, a fold."""
     _, method, options = VARIANTS[row]
     return completion_error(usps_completion(), method, options, column, repeat, seed)
 
@@ -740,22 +410,7 @@ SENSITIVITY = Table(
 # %% ../../nbs/11_image_completion.ipynb #b5bbbc6b
 def compute_seed(row, column, seed):
     """Compute a cell of ``ok3-table1-seeds``: the mean over the five folds, for one
-    seed.
-
-    Parameters
-    ----------
-    row : str
-        A tree method, a key of ``METHODS``.
-    column : {"200", "800"}
-        Size of the training part.
-    seed : int
-        Seed of the method.
-
-    Returns
-    -------
-    float
-        Mean loss over the test parts of the five folds.
-    """
+    seed."""
     return float(
         np.mean(
             [
@@ -797,28 +452,8 @@ def _pictured(row, seed):
 
 
 def compute_picture(row, digit, what, repeat, line=None):
-    """Compute a cell of ``ok3-figure1-digits``: a line of pixels of a completed digit,
-    or a fact on it.
-
-    Parameters
-    ----------
-    row : {"truth", "KDE RBF", "OK3 extra-trees"}
-        The true image, or the method that completes it.
-    digit : int
-        The digit.
-    what : {"image", "loss", "line"}
-        What is wanted.
-    repeat : int
-        Random state of the method, shared by all digits.
-    line : int, optional
-        Which line of pixels.
-
-    Returns
-    -------
-    float
-        The line as :func:`line_to_number` writes it, from 0, the uppermost; or which of
-        the 1000 images the bottom half is taken from; or the loss of that half.
-    """
+    """Compute a cell of ``ok3-figure1-digits``: a line of pixels of a completed
+    digit, or a fact on it."""
     task, (shown, chosen) = usps_completion(), _pictured(row, repeat)
     i, j = shown[digit], chosen[digit]
     if what == "image":
@@ -871,20 +506,7 @@ def _forest_importances(seed):
 
 
 def compute_importance(i, j, repeat):
-    """Compute a cell of ``ok3-figure1``: the importance of one input pixel.
-
-    Parameters
-    ----------
-    i, j : int
-        Which pixel, from 0, top left: its row and its column.
-    repeat : int
-        Random state of the forest, shared by all pixels.
-
-    Returns
-    -------
-    float
-        Its share of the total variance reduction: the shares sum to one.
-    """
+    """Compute a cell of ``ok3-figure1``: the importance of one input pixel."""
     return float(_forest_importances(repeat)[i, j])
 
 
@@ -908,25 +530,8 @@ STOPPING = {f"depth at most {depth}": {"max_depth": depth} for depth in (6, 8, 1
 
 
 def compute_stopping(row, column, repeat, seed):
-    """Compute a cell of ``ok3-table1-stopping``: a single tree that a rule stops early,
-    a size, a fold.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``STOPPING``.
-    column : {"200", "800"}
-        Size of the training part.
-    repeat : int
-        Which of the five folds.
-    seed : int
-        Seed of the tree.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    """Compute a cell of ``ok3-table1-stopping``: a single tree that a rule stops
+    early, a size, a fold."""
     return completion_error(
         usps_completion(), complete_by_trees, STOPPING[row], column, repeat, seed
     )
@@ -965,28 +570,8 @@ SCOPES = {
 
 
 def compute_growth(method, size, repeat, seed, growth, defaults=None):
-    """Compute a cell of ``ok3-table1-growth``: trees under a reading of how they grow.
-
-    Parameters
-    ----------
-    method : str
-        A row of ``ok3-table1``.
-    size : {"200", "800"}
-        How many images are trained on.
-    repeat : int
-        Which of the five folds.
-    seed : int
-        Seed of the trees.
-    growth : dict
-        A value of ``GROWTH``, the rule by which trees stop.
-    defaults : str, optional
-        A key of ``DEFAULTS``, for extra-trees. A rule of growth comes before them.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    """Compute a cell of ``ok3-table1-growth``: trees under a reading of how they
+    grow."""
     function, options = METHODS[method]
     options = options | DEFAULTS.get(defaults, {}) | growth
     return completion_error(usps_completion(), function, options, size, repeat, seed)
@@ -1039,24 +624,7 @@ def _both_losses(row, size, fold):
 
 def compute_point(row, size, what, repeat):
     """Compute a cell of ``ok3-table1-points``: the loss of the predicted points, or
-    that of their pre-images.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``POINTS``.
-    size : {"200", "800"}
-        How many images are trained on.
-    what : {"point", "pre-image"}
-        What is measured.
-    repeat : int
-        Which of the five folds; also the random state of the trees.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    that of their pre-images."""
     return float(_both_losses(row, size, repeat)[what])
 
 
@@ -1078,22 +646,8 @@ POINTS_TABLE = Table(
 
 # %% ../../nbs/11_image_completion.ipynb #e2deec58
 def compute_bound(n, repeat):
-    """Compute a cell of ``ok3-table1-bound``: the lower bound for a number of training
-    images.
-
-    Parameters
-    ----------
-    n : int
-        How many of the 800 training images are candidates.
-    repeat : int
-        Which of the five folds; also the seed of the order in which the images are
-        taken.
-
-    Returns
-    -------
-    float
-        Mean over the test part of the least loss.
-    """
+    """Compute a cell of ``ok3-table1-bound``: the lower bound for a number of
+    training images."""
     task = usps_completion()
     train, test = split(task.target, "800", repeat)
     order = np.random.default_rng(repeat).permutation(train)

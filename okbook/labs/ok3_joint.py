@@ -29,61 +29,14 @@ GAP = 0.05
 
 
 def seam_features(task, inputs, outputs):
-    """Compare the last line of upper halves with the first line of lower halves.
-
-    Parameters
-    ----------
-    task : Completion
-        The task, from :mod:`okbook.labs.ok3_image_completion`.
-    inputs, outputs : ndarray of int
-        Indices of the images that the upper and the lower halves are from.
-
-    Returns
-    -------
-    ndarray of shape (n_inputs, n_outputs, width)
-        Minus the squared difference in each column.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-joint`.
-
-    Examples
-    --------
-    >>> from okbook.labs.ok3_image_completion import digits_completion
-    >>> from okbook.labs.ok3_joint import seam_features
-    >>> seam_features(digits_completion(), [0, 1, 2], [5, 6]).shape
-    (3, 2, 8)
-    """
+    """Compare the last line of upper halves with the first line of lower halves."""
     width = task.shape[1]
     last, first = task.top[inputs][:, -width:], task.bottom[outputs][:, :width]
     return -((last[:, None] - first) ** 2)
 
 
 def complete_structured(task, fit, held, sigma, C, seam=False):
-    """Complete images by a structured support vector machine.
-
-    Parameters
-    ----------
-    task : Completion
-        The task, from :mod:`okbook.labs.ok3_image_completion`.
-    fit, held : ndarray of int
-        Indices of the images to learn from and to complete.
-    sigma : float
-        Width of the input kernel.
-    C : float
-        Penalty of the slack.
-    seam : bool, default=False
-        Whether the features of the seam are added to the product of the kernels.
-
-    Returns
-    -------
-    ndarray of int
-        For each image, the training image whose bottom half is predicted.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-joint`.
-    """
+    """Complete images by a structured support vector machine."""
     kernel, K = RBFKernel(sigma=sigma), task.gram[np.ix_(fit, fit)]
     found = structured_svm(
         kernel.gram(task.top[fit]),
@@ -102,28 +55,7 @@ def complete_structured(task, fit, held, sigma, C, seam=False):
 
 
 def complete_by_direction(task, fit, held, sigma, C):
-    """Complete images by maximum margin regression.
-
-    Parameters
-    ----------
-    task : Completion
-        The task, from :mod:`okbook.labs.ok3_image_completion`.
-    fit, held : ndarray of int
-        Indices of the images to learn from and to complete.
-    sigma : float
-        Width of the input kernel.
-    C : float
-        Penalty of a margin violation.
-
-    Returns
-    -------
-    ndarray of int
-        For each image, the training image whose bottom half is predicted.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-joint`.
-    """
+    """Complete images by maximum margin regression."""
     model = MaximumMarginRegression(
         input_kernel="rbf",
         input_kernel_params={"sigma": sigma},
@@ -137,32 +69,7 @@ def complete_by_margin(
     task, train, test, seed=0, method=complete_structured, select=True, **options
 ):
     """Complete images by a method with a margin, width and penalty selected on inner
-    folds.
-
-    Parameters
-    ----------
-    task : Completion
-        The task, from :mod:`okbook.labs.ok3_image_completion`.
-    train, test : ndarray of int
-        Indices of the training and of the test images.
-    seed : int, default=0
-        Taken by every method; these draw nothing.
-    method : callable, default=complete_structured
-        ``method(task, fit, held, sigma, C, **options)``.
-    select : bool, default=True
-        Whether width and penalty are selected, or those in the middle of their grids.
-    **options : dict
-        Its options.
-
-    Returns
-    -------
-    ndarray of int
-        For each test image, the training image whose bottom half is predicted.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-ok3-joint`.
-    """
+    folds."""
 
     def errors(fit, held):
         fit, held = (fit, held) if len(train) <= 200 else (held, fit)
@@ -189,22 +96,7 @@ METHODS = {
 
 def compute_cell(row, select, repeat):
     """Compute a cell of ``ok3-table1-structured``: a method and a fold of which 200
-    images are for training.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``METHODS``.
-    select : bool
-        Whether width and penalty are selected on inner folds.
-    repeat : int
-        Which of the five folds.
-
-    Returns
-    -------
-    float
-        Mean loss over the test part.
-    """
+    images are for training."""
     task = usps_completion()
     options = METHODS[row] | {"select": select}
     return completion_error(task, complete_by_margin, options, "200", repeat, 0)

@@ -42,39 +42,7 @@ NODES = ("words", "1999")
 
 
 def author_vectors(counts, words="frequencies"):
-    r"""Describe authors by the words of their papers.
-
-    Parameters
-    ----------
-    counts : sparse matrix of shape (n, p)
-        How often each author's papers use each word.
-    words : {"frequencies", "counts", "tf-idf"}, default="frequencies"
-        The share of each word among an author's words; the counts as they are; or the
-        counts times :math:`\log(n / n_w)`, where :math:`n_w` authors use the word,
-        divided by their norm.
-
-    Returns
-    -------
-    sparse matrix of shape (n, p)
-        The vectors.
-
-    Raises
-    ------
-    ValueError
-        If ``words`` is none of the three.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from okbook.labs.rrsn_coauthors import author_vectors
-    >>> author_vectors(csr_array([[1.0, 3.0], [0.0, 2.0]])).toarray()
-    array([[0.25, 0.75],
-           [0.  , 1.  ]])
-    """
+    """Describe authors by the words of their papers."""
     if words == "frequencies":
         return normalize(counts, "l1")
     if words == "tf-idf":
@@ -90,33 +58,7 @@ def author_vectors(counts, words="frequencies"):
 
 # %% ../../nbs/22_coauthors.ipynb #3ebf9fc9
 def informative_gram(X):
-    """Make the Gaussian kernel of the most informative width.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n, p)
-        Inputs.
-
-    Returns
-    -------
-    K : ndarray of shape (n, n)
-        Gram matrix of :math:`\\exp(-\\|x - x'\\|^2 / 2\\sigma^2)`.
-    sigma : float
-        The width: the one with the largest entropy ``eq-links-information``, as from
-        :func:`okbook.labs.rrsn_networks.informative_sigma`.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_coauthors import informative_gram
-    >>> K, sigma = informative_gram(np.arange(6.0)[:, None])
-    >>> K.shape, bool(abs(K[0, 1] - np.exp(-0.5 / sigma**2)) < 1e-12)
-    ((6, 6), True)
-    """
+    """Make the Gaussian kernel of the most informative width (eq-links-information)."""
     sigma, D = informative_sigma(X), euclidean_distances(X, squared=True)
     return np.exp(-0.5 * (D + D.T) / (2 * sigma**2)), sigma
 
@@ -152,24 +94,7 @@ class Network:
 
 @lru_cache(maxsize=6)
 def load_network(nodes="words", words="frequencies"):
-    """Load a network of the protocol.
-
-    Parameters
-    ----------
-    nodes : {"words", "1999"}, default="words"
-        Node set (a) or (b): see :func:`okbook.datasets.load_nips_coauthors`.
-    words : {"frequencies", "counts", "tf-idf"}, default="frequencies"
-        How authors are described: see :func:`author_vectors`.
-
-    Returns
-    -------
-    Network
-        The network.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-    """
+    """Load a network of the protocol."""
     data = load_nips_coauthors(nodes, download=False)
     adjacency, later = (
         data.adjacency.toarray().astype(float),
@@ -184,32 +109,7 @@ def load_network(nodes="words", words="frequencies"):
 
 # %% ../../nbs/22_coauthors.ipynb #2aa7c876
 def setting_grids(grids, supervised=False, beta2_grid=None):
-    """Say which values a search tries.
-
-    Parameters
-    ----------
-    grids : dict of str to tuple of float
-        The grids of the protocol.
-    supervised : bool, default=False
-        Whether lam2 is zero.
-    beta2_grid : tuple of float, optional
-        Times of the smoother's diffusion to try, instead of those of ``grids``.
-
-    Returns
-    -------
-    dict of str to tuple of float
-        The grids of the setting.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_coauthors import setting_grids
-    >>> setting_grids({"lam_grid": (1.0,), "lam2_grid": (0.0, 1.0)}, supervised=True)
-    {'lam_grid': (1.0,), 'lam2_grid': (0.0,)}
-    """
+    """Say which values a search tries."""
     own = {"lam2_grid": (0.0,) if supervised else None, "beta2_grid": beta2_grid}
     return grids | {name: grid for name, grid in own.items() if grid}
 
@@ -247,75 +147,20 @@ class Setting:
     alone: bool = False
 
     def predictor(self):
-        """Make the link predictor that searches for its parameters; its inputs are Gram
-        matrices.
-
-        Returns
-        -------
-        LinkPredictorCV
-            The predictor, not fitted.
-        """
+        """Make the link predictor that searches for its parameters; its inputs are
+        Gram matrices."""
         grids = setting_grids(GRIDS, self.supervised, self.beta2_grid)
         return link_search(self.smoother, **grids, pairs=self.pairs)
 
 # %% ../../nbs/22_coauthors.ipynb #ad5e05c5
 def draw_labelled(n_nodes, rate, draw):
-    """Draw the labelled authors.
-
-    Parameters
-    ----------
-    n_nodes : int
-        Number of authors.
-    rate : {"5", "10", "20"}
-        How many of them, in percent.
-    draw : int
-        Which draw. Those of one draw are nested.
-
-    Returns
-    -------
-    ndarray of int
-        The authors, increasing.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_coauthors import draw_labelled
-    >>> (
-    ...     len(draw_labelled(1458, "5", 0)),
-    ...     set(draw_labelled(1458, "5", 0)) <= set(draw_labelled(1458, "20", 0)),
-    ... )
-    (73, True)
-    """
+    """Draw the labelled authors."""
     return labelled_draws(n_nodes, int(rate) / 100, 1, random_state=draw)[0][0]
 
 # %% ../../nbs/22_coauthors.ipynb #3529d69b
 def counted_pairs(network, labelled, later=False):
-    """Choose the pairs on which an area is computed, and say which of them are links.
-
-    Parameters
-    ----------
-    network : Network
-        The network.
-    labelled : array-like of int
-        The authors between whom all links are known.
-    later : bool, default=False
-        Whether the links to be found are those made after 1999 only; the others are
-        then left out.
-
-    Returns
-    -------
-    pairs : ndarray of bool of shape (n, n)
-        Above the diagonal, the pairs that are not both labelled.
-    links : ndarray of bool of shape (n, n)
-        Which pairs are links.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-    """
+    """Choose the pairs on which an area is computed, and say which of them are
+    links."""
     pairs = np.triu(node_pairs(len(network.names), labelled))
     links = network.adjacency > 0
     return (
@@ -330,30 +175,8 @@ def _searching(setting):
 
 @lru_cache(maxsize=64)
 def search(setting, nodes, rate, draw):
-    """Choose the parameters on the labelled authors, and predict all pairs.
-
-    Parameters
-    ----------
-    setting : Setting
-        The method.
-    nodes : {"words", "1999"}
-        The node set.
-    rate : {"5", "10", "20"}
-        How many authors are labelled, in percent.
-    draw : int
-        Which draw of the labelled authors; it is also the seed of the folds.
-
-    Returns
-    -------
-    parameters : dict
-        The chosen parameters, and the area in the folds as ``score``.
-    points : ndarray of shape (n, l)
-        The predicted points, whose scalar products are the scores of ``eq-rrsn-10``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-    """
+    """Choose the parameters on the labelled authors, and predict all pairs
+    (eq-rrsn-10)."""
     network = load_network(nodes, setting.words)
     labelled = draw_labelled(len(network.names), rate, draw)
     model = _searching(setting)
@@ -395,55 +218,12 @@ LATER = {
 
 
 def compute_setting(setting, nodes, area, rate, draw, later=False):
-    """Compute one area of a method.
-
-    Parameters
-    ----------
-    setting : Setting
-        The method.
-    nodes : {"words", "1999"}
-        The node set.
-    area : {"auc-roc", "auc-pr"}
-        The area.
-    rate : {"5", "10", "20"}
-        How many authors are labelled, in percent.
-    draw : int
-        Which draw of the labelled authors.
-    later : bool, default=False
-        Whether only links after 1999 count.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-    """
+    """Compute one area of a method."""
     return _measured(setting, nodes, rate, draw, later)[area]
 
 
 def compute_cell(method, nodes, area, rate, repeat, later=False):
-    """Compute a cell of ``rrsn-table1``.
-
-    Parameters
-    ----------
-    method : str
-        A key of ``METHODS``.
-    nodes, area, rate : str
-        As in :func:`compute_setting`.
-    repeat : int
-        Which draw of the labelled authors, the same for all rows: its number is the
-        seed.
-    later : bool, default=False
-        Whether only links after 1999 count.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table1``."""
     return compute_setting(METHODS[method], nodes, area, rate, repeat, later)
 
 
@@ -496,22 +276,7 @@ VARIANTS = {
 
 
 def compute_variant(row, area, rate, repeat):
-    """Compute a cell of ``rrsn-table1-sensitivity``, on node set (a).
-
-    Parameters
-    ----------
-    row : str
-        A key of ``VARIANTS``.
-    area, rate : str
-        As in :func:`compute_setting`.
-    repeat : int
-        Which draw of the labelled authors.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table1-sensitivity``, on node set (a)."""
     return compute_setting(VARIANTS[row][0], "words", area, rate, repeat)
 
 
@@ -540,24 +305,7 @@ SENSITIVITY = Table(
 # %% ../../nbs/22_coauthors.ipynb #f96002a4
 @lru_cache(maxsize=16)
 def future_scores(row):
-    """Score all pairs of the network of 1999, all of whose links are known.
-
-    Parameters
-    ----------
-    row : str
-        ``"supervised"`` or ``"words alone"``, alone or followed by ``", counts"`` or
-        ``", tf-idf"``; ``"diffusion kernel"``, ``"common co-authors"`` or ``"number of
-        co-authors"``, which see the network only.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        The scores; the higher, the sooner a link is expected.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-    """
+    """Score all pairs of the network of 1999, all of whose links are known."""
     name, _, words = row.partition(", ")
     network = load_network("1999", words or "frequencies")
     A, degree = network.adjacency, network.adjacency.sum(axis=1)
@@ -585,23 +333,8 @@ FUTURE_ROWS = (
 
 
 def compute_future(row, column, many=None):
-    """Compute a cell of ``rrsn-table1-future``: links that were made after 1999, among
-    pairs without a link in 1999.
-
-    Parameters
-    ----------
-    row : str
-        See :func:`future_scores`.
-    column : {"auc-roc", "auc-pr", "hits 100", "hits 1000", "hits 10000"}
-        An area in percent, or how many of the best pairs became links.
-    many : int, optional
-        How many pairs are the best.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Compute a cell of ``rrsn-table1-future``: links that were made after 1999,
+    among pairs without a link in 1999."""
     network, scores = load_network("1999"), future_scores(row)
     pairs, links = np.triu(network.adjacency == 0, 1), network.later
     if column in AREAS:
@@ -677,22 +410,7 @@ def _described(row):
 
 def compute_words(row, column):
     """Compute a cell of ``rrsn-table1-words``: what a network and the words of its
-    authors are like.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``DESCRIBED``: the node set and the description of the authors.
-    column : str
-        One of ``FACTS``; or ``"joint 0.35"`` or ``"none 0.35"``: of the pairs with a
-        joint paper, or of those without, the percentage with a distance of 0.35 up to
-        0.40 median distances between their words.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    authors are like."""
     return float(_described(row)[column])
 
 
@@ -723,40 +441,8 @@ WORDS = Table(
 
 # %% ../../nbs/22_coauthors.ipynb #6e474a93
 def node_bootstrap(truth, scores, ends, resamples):
-    """Resample the nodes of a network, and measure the area under the precision-recall
-    curve each time.
-
-    Parameters
-    ----------
-    truth : ndarray of bool of shape (m,)
-        Which pairs are links.
-    scores : ndarray of shape (m,)
-        Their scores; scores whose relative difference is below 1e-10 are tied.
-    ends : tuple of two ndarray of int of shape (m,)
-        The nodes of each pair.
-    resamples : iterable of ndarray of shape (n,)
-        How often each node is counted; a pair counts as often as the product says.
-
-    Returns
-    -------
-    ndarray
-        The areas (average precision), one a resample.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_coauthors import node_bootstrap
-    >>> truth, scores = np.array([True, False, True]), np.array([3.0, 2.0, 1.0])
-    >>> ends = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> node_bootstrap(
-    ...     truth, scores, ends, [np.ones(3), np.array([1.0, 2.0, 0.0])]
-    ... ).round(4)
-    array([0.8333, 1.    ])
-    """
+    """Resample the nodes of a network, and measure the area under the
+    precision-recall curve each time."""
     order = np.argsort(-scores, kind="stable")
     truth, first, second = truth[order], ends[0][order], ends[1][order]
     falling = -np.diff(scores[order]) > 1e-10 * np.abs(scores[order][1:])
@@ -846,25 +532,7 @@ def _looked_into(name, draw):
 
 
 def compute_draw(row, column, repeat):
-    """Compute a cell of ``rrsn-table1-draws``: node set (a), 5 % labelled.
-
-    Parameters
-    ----------
-    row : {"supervised", "semi-supervised", "words alone"}
-        The method.
-    column : str
-        One of ``CHOSEN``, what the search chose and the area it expected; of
-        ``CURVES``, a point of a curve; or of ``INTERVAL``, the ends of the middle 95 %
-        of the areas over resampled authors.
-    repeat : int
-        Which draw of the labelled authors, the same for all rows; also the seed of the
-        resampling.
-
-    Returns
-    -------
-    float
-        The value; areas in percent.
-    """
+    """Compute a cell of ``rrsn-table1-draws``: node set (a), 5 % labelled."""
     return float(_looked_into(row, repeat)[column])
 
 
@@ -901,22 +569,7 @@ N_BEST, _DEGREE = 15, "number of co-authors"
 
 @lru_cache(maxsize=2)
 def best_new_links(method="supervised"):
-    """List the strongest links that a method predicts in the network of 1999.
-
-    Parameters
-    ----------
-    method : str, default="supervised"
-        The method, as in :func:`future_scores`.
-
-    Returns
-    -------
-    ndarray of int of shape (15, 2)
-        Pairs of authors without a joint paper until 1999, the best first.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-coauthors`.
-    """
+    """List the strongest links that a method predicts in the network of 1999."""
     return strongest_links(
         future_scores(method),
         np.triu(load_network("1999").adjacency == 0, 1),
@@ -925,24 +578,7 @@ def best_new_links(method="supervised"):
 
 
 def compute_new_link(place, method, column):
-    """Compute a cell of ``rrsn-table1-new-links``.
-
-    Parameters
-    ----------
-    place : int
-        The place in the list of :func:`best_new_links`, from 1.
-    method : str
-        The method that lists them.
-    column : {"first", "second", "common", "less alike", "came true"}
-        The numbers of the two authors in node set (b), from 0; how many co-authors they
-        have in common; of which percentage of all pairs the words are less alike;
-        whether they wrote together after 1999.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Compute a cell of ``rrsn-table1-new-links``."""
     network = load_network("1999")
     a, b = best_new_links(method)[place - 1]
     if column == "less alike":

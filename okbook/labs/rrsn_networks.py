@@ -39,68 +39,15 @@ AREAS = {"auc-roc": roc_auc, "auc-pr": pr_auc}
 
 
 def erdos_renyi(n_nodes, density, random_state=None):
-    """Draw a graph in which every pair of nodes is linked with the same probability.
-
-    Parameters
-    ----------
-    n_nodes : int
-        Number of nodes.
-    density : float
-        The probability of a link. Graphs of the same seed are nested: the denser
-        contains the sparser.
-    random_state : int, RandomState or None, default=None
-        Seed.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_nodes)
-        Adjacency, zeros and ones, symmetric, with a diagonal of zeros.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_networks import erdos_renyi
-    >>> erdos_renyi(3, density=1.0)
-    array([[0., 1., 1.],
-           [1., 0., 1.],
-           [1., 1., 0.]])
-    """
+    """Draw a graph in which every pair of nodes is linked with the same probability."""
     rng = check_random_state(random_state)
     links = np.triu(rng.random_sample((n_nodes, n_nodes)) < density, 1)
     return (links | links.T).astype(float)
 
 # %% ../../nbs/21_synthetic_networks.ipynb #37852d20
 def kernel_entropy(K, n_bins=100):
-    r"""Measure how informative a kernel is by the entropy of its normalised values.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix without negative values.
-    n_bins : int, default=100
-        Number of bins of equal width on [0, 1].
-
-    Returns
-    -------
-    float
-        The entropy ``eq-links-information`` of the values above the diagonal, between 0
-        and log(n_bins).
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_networks import kernel_entropy
-    >>> K = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
-    >>> round(kernel_entropy(K), 4), round(float(np.log(3) - np.log(2) * 2 / 3), 4)
-    (0.6365, 0.6365)
-    """
+    """Measure how informative a kernel is by the entropy of its normalised values
+    (eq-links-information)."""
     values = normalize_gram(K)[np.triu_indices(len(K), 1)]
     return float(
         entropy(np.histogram(np.minimum(values, 1.0), bins=n_bins, range=(0.0, 1.0))[0])
@@ -112,38 +59,7 @@ TIMES, FACTORS = np.logspace(-2, 1, 31), np.logspace(-1, 1, 21)
 
 def diffusion_inputs(A, criterion=kernel_entropy, variance=0.95, stretch=1.0):
     """Describe the nodes of a graph by kernel PCA of its most informative diffusion
-    kernel.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, n)
-        Adjacency.
-    criterion : callable, default=kernel_entropy
-        What is maximised over the times of diffusion ``TIMES``, a function of the Gram
-        matrix.
-    variance : float, default=0.95
-        Fraction of the variance that the components must explain.
-    stretch : float, default=1.0
-        A factor on the time chosen.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p)
-        The inputs: the nodes in the leading principal components.
-    beta : float
-        The time of diffusion.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_networks import diffusion_inputs, erdos_renyi
-    >>> X, beta = diffusion_inputs(erdos_renyi(50, 0.1, random_state=0))
-    >>> X.shape[0], X.shape[1] < 50, 0.01 < beta < 10
-    (50, True, True)
-    """
+    kernel."""
     theta, U = np.linalg.eigh(graph_laplacian(A))
 
     def gram(beta):
@@ -189,33 +105,7 @@ class Network:
 
 
 def informative_sigma(X, criterion=kernel_entropy):
-    """Choose the width of a Gaussian kernel by a criterion of information.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Inputs.
-    criterion : callable, default=kernel_entropy
-        What is maximised over the widths ``FACTORS``, in units of the median distance
-        between two inputs.
-
-    Returns
-    -------
-    float
-        The width.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_networks import informative_sigma
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> round(informative_sigma(10 * X) / informative_sigma(X), 6)
-    10.0
-    """
+    """Choose the width of a Gaussian kernel by a criterion of information."""
     D = euclidean_distances(X, squared=True)
     unit = np.sqrt(np.median(D[np.triu_indices(len(D), 1)]))
     values = [criterion(np.exp(-D / (2 * (factor * unit) ** 2))) for factor in FACTORS]
@@ -224,29 +114,7 @@ def informative_sigma(X, criterion=kernel_entropy):
 # %% ../../nbs/21_synthetic_networks.ipynb #a8054bee
 @lru_cache(maxsize=40)
 def sample_network(density, graph=0, stretch=1.0, sigma=None):
-    """Sample a network of the protocol.
-
-    Parameters
-    ----------
-    density : {"0.01", "0.02", "0.03"}
-        The probability of a link.
-    graph : int, default=0
-        Which graph: its seed.
-    stretch : float, default=1.0
-        A factor on the time of diffusion that the criterion chooses.
-    sigma : float, optional
-        The width of the input kernel on *standardised* inputs; by default the inputs
-        are left as they are and the criterion chooses.
-
-    Returns
-    -------
-    Network
-        The network.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-    """
+    """Sample a network of the protocol."""
     A = erdos_renyi(N_NODES, float(density), random_state=graph)
     X, beta = diffusion_inputs(A, stretch=stretch)
     if sigma is not None:
@@ -256,52 +124,14 @@ def sample_network(density, graph=0, stretch=1.0, sigma=None):
 # %% ../../nbs/21_synthetic_networks.ipynb #d0adc85a
 def kernel_variance(K):
     """Measure how informative a kernel is by the variance of its normalised values,
-    without bins.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix without negative values.
-
-    Returns
-    -------
-    float
-        The variance of the values above the diagonal.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_networks import kernel_variance
-    >>> kernel_variance(np.ones((3, 3)))
-    0.0
-    """
+    without bins."""
     return float(normalize_gram(K)[np.triu_indices(len(K), 1)].var())
 
 # %% ../../nbs/21_synthetic_networks.ipynb #31e523af
 @lru_cache(maxsize=10)
 def describe_inputs(density, graph):
-    """Describe how the inputs of a network come about, and what they know of its links.
-
-    Parameters
-    ----------
-    density : {"0.01", "0.02", "0.03"}
-        The probability of a link.
-    graph : int
-        Which graph: its seed.
-
-    Returns
-    -------
-    dict of str to float
-        The columns of ``rrsn-figure1-inputs``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-    """
+    """Describe how the inputs of a network come about, and what they know of its
+    links."""
     network = sample_network(density, graph)
     A = network.adjacency
     theta, U = np.linalg.eigh(graph_laplacian(A))
@@ -327,25 +157,7 @@ def describe_inputs(density, graph):
 
 
 def compute_inputs(row, column, repeat):
-    """Compute a cell of ``rrsn-figure1-inputs``.
-
-    Parameters
-    ----------
-    row : {"0.01", "0.02", "0.03"}
-        The density.
-    column : str
-        The time of diffusion or the width that the entropy or the variance of the
-        kernel's values chooses, the width that the entropy chooses on standardised
-        inputs, the number of components, or the area over all pairs by the diffusion
-        kernel or by the Gaussian kernel on the inputs.
-    repeat : int
-        Which graph: its seed.
-
-    Returns
-    -------
-    float
-        The time, width, number or area.
-    """
+    """Compute a cell of ``rrsn-figure1-inputs``."""
     return describe_inputs(row, repeat)[column]
 
 
@@ -384,31 +196,7 @@ GRIDS = {
 # %% ../../nbs/21_synthetic_networks.ipynb #5ea2c4b7
 def link_search(smoother="diffusion", sigma=None, **options):
     """Make the link predictor of the labs on networks, which searches for its
-    parameters.
-
-    It keeps its eigendecompositions from one fit to the next.
-
-    Parameters
-    ----------
-    smoother : str, default="diffusion"
-        The smoother of the semi-supervised regression.
-    sigma : float, optional
-        Width of the Gaussian kernel of the inputs; without it the inputs are a Gram
-        matrix.
-    **options
-        Grids and other parameters of :class:`okbook.rkhs.LinkPredictorCV`.
-
-    Returns
-    -------
-    LinkPredictorCV
-        The predictor, not fitted.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_networks import link_search
-    >>> link_search(pairs="one").pairs
-    'one'
-    """
+    parameters."""
     if sigma is None:
         template = SemiSupervisedOutputKernelRidge(
             input_kernel="precomputed", smoother=smoother
@@ -421,32 +209,8 @@ def link_search(smoother="diffusion", sigma=None, **options):
 
 
 def search_points(model, inputs, adjacency, labelled, draw, centred=False):
-    """Search for parameters on the labelled nodes, and predict the points of all.
-
-    Parameters
-    ----------
-    model : LinkPredictorCV
-        From :func:`link_search`. It is fitted.
-    inputs : ndarray of shape (n, p) or (n, n)
-        Inputs of all nodes, or their Gram matrix.
-    adjacency : ndarray of shape (n, n)
-        The network, of which only the links of labelled nodes are read.
-    labelled : ndarray of int
-        The labelled nodes.
-    draw : int
-        The seed of the folds.
-    centred : bool, default=False
-        Whether to subtract the mean of the points.
-
-    Returns
-    -------
-    ndarray of shape (n, l)
-        The points, whose scalar products are the scores of ``eq-rrsn-10``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-    """
+    """Search for parameters on the labelled nodes, and predict the points of all
+    (eq-rrsn-10)."""
     known = adjacency[np.ix_(labelled, labelled)]
     model.set_params(random_state=draw).fit(inputs, known, labelled)
     points = model.node_embedding_
@@ -501,37 +265,13 @@ class Setting:
     centred: bool = False
 
     def network(self, density, draw):
-        """Sample the network of a draw.
-
-        Parameters
-        ----------
-        density : {"0.01", "0.02", "0.03"}
-            The probability of a link.
-        draw : int
-            Which of the ten draws.
-
-        Returns
-        -------
-        Network
-            The network.
-        """
+        """Sample the network of a draw."""
         return sample_network(
             density, draw if self.new_graphs else 0, self.stretch, self.sigma
         )
 
     def predictor(self, network):
-        """Make the link predictor that searches for its parameters.
-
-        Parameters
-        ----------
-        network : Network
-            The network: it has the width of the input kernel.
-
-        Returns
-        -------
-        LinkPredictorCV
-            The predictor, not fitted.
-        """
+        """Make the link predictor that searches for its parameters."""
         grids = GRIDS | ({"lam2_grid": (0.0,)} if self.supervised else {})
         grids |= {"beta2_grid": self.beta2_grid} if self.beta2_grid else {}
         options = {"criterion": self.select, "pairs": self.pairs}
@@ -539,71 +279,13 @@ class Setting:
 
 # %% ../../nbs/21_synthetic_networks.ipynb #38d38d38
 def draw_labelled(rate, draw):
-    """Draw the labelled nodes.
-
-    Parameters
-    ----------
-    rate : {"5", "10", "20"}
-        How many, in percent.
-    draw : int
-        Which draw. Those of one draw are nested.
-
-    Returns
-    -------
-    ndarray of int
-        The nodes, increasing.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_networks import draw_labelled
-    >>> (
-    ...     len(draw_labelled("5", 0)),
-    ...     set(draw_labelled("5", 0)) <= set(draw_labelled("10", 0)),
-    ... )
-    (35, True)
-    """
+    """Draw the labelled nodes."""
     return labelled_draws(N_NODES, int(rate) / 100, 1, random_state=draw)[0][0]
 
 # %% ../../nbs/21_synthetic_networks.ipynb #788dfafc
 def link_area(area, A, embedding, labelled, kind="any"):
     """Measure predicted points by an area over pairs of nodes that are not both
-    labelled.
-
-    Parameters
-    ----------
-    area : {"auc-roc", "auc-pr"}
-        Which area.
-    A : ndarray of shape (n, n)
-        The whole graph.
-    embedding : ndarray of shape (n, d)
-        The predicted points: their scalar products are the scores of ``eq-rrsn-10``.
-    labelled : ndarray of int
-        The labelled nodes.
-    kind : {"any", "one", "both"}, default="any"
-        All these pairs, or those of which one node is not labelled, or those of which
-        both are not.
-
-    Returns
-    -------
-    float
-        The area.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_networks import link_area
-    >>> A = np.kron(np.eye(2), 1 - np.eye(2))
-    >>> link_area("auc-roc", A, np.repeat(np.eye(2), 2, axis=0), labelled=[0, 1])
-    1.0
-    """
+    labelled (eq-rrsn-10)."""
     return AREAS[area](A, embedding @ embedding.T, node_pairs(len(A), labelled, kind))
 
 # %% ../../nbs/21_synthetic_networks.ipynb #b7520497
@@ -643,32 +325,7 @@ def _shared_grids(setting, density, rate):
 
 # %% ../../nbs/21_synthetic_networks.ipynb #5d0ef5d8
 def compute_setting(setting, area, density, rate, draw, kind="any"):
-    """Compute one area of a setting.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    area : {"auc-roc", "auc-pr"}
-        The area.
-    density : {"0.01", "0.02", "0.03"}
-        The probability of a link.
-    rate : {"5", "10", "20"}
-        How many nodes are labelled, in percent.
-    draw : int
-        Which draw of the labelled nodes.
-    kind : {"any", "one", "both"}, default="any"
-        Which pairs count: see :func:`link_area`.
-
-    Returns
-    -------
-    float
-        The area.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-    """
+    """Compute one area of a setting."""
     adjacency, labelled = (
         setting.network(density, draw).adjacency,
         draw_labelled(rate, draw),
@@ -686,22 +343,7 @@ COLUMNS = {
 
 
 def compute_cell(row, area, density, rate, repeat):
-    """Compute a cell of ``rrsn-figure1``.
-
-    Parameters
-    ----------
-    row : {"supervised", "semi-supervised"}
-        The method.
-    area, density, rate : str
-        As in :func:`compute_setting`.
-    repeat : int
-        Which draw of the labelled nodes, the same for all rows: its number is the seed.
-
-    Returns
-    -------
-    float
-        The area.
-    """
+    """Compute a cell of ``rrsn-figure1``."""
     return compute_setting(METHODS[row], area, density, rate, repeat)
 
 
@@ -758,22 +400,7 @@ for _name, _changed in {
 
 # %% ../../nbs/21_synthetic_networks.ipynb #44dc9f79
 def compute_variant(row, area, density, rate, repeat):
-    """Compute a cell of ``rrsn-figure1-sensitivity``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``VARIANTS``.
-    area, density, rate : str
-        As in :func:`compute_setting`.
-    repeat : int
-        Which draw of the labelled nodes.
-
-    Returns
-    -------
-    float
-        The area.
-    """
+    """Compute a cell of ``rrsn-figure1-sensitivity``."""
     return compute_setting(VARIANTS[row][0], area, density, rate, repeat)
 
 
@@ -803,22 +430,7 @@ KINDS = {"one": "one labelled", "both": "none labelled"}
 
 
 def compute_pairs(method, kind, area, density, rate, repeat):
-    """Compute a cell of ``rrsn-figure1-pairs``: an area over pairs of one kind.
-
-    Parameters
-    ----------
-    method, kind : str
-        A key of ``METHODS`` and one of ``KINDS``.
-    area, density, rate : str
-        As in :func:`compute_setting`.
-    repeat : int
-        Which draw of the labelled nodes.
-
-    Returns
-    -------
-    float
-        The area.
-    """
+    """Compute a cell of ``rrsn-figure1-pairs``: an area over pairs of one kind."""
     return compute_setting(METHODS[method], area, density, rate, repeat, kind)
 
 
@@ -865,24 +477,7 @@ def _chosen(method, density, draw):
 
 def compute_choice(method, density, column, repeat):
     """Compute a cell of ``rrsn-figure1-choices``: what a search chooses at 5 %, and
-    what comes of it.
-
-    Parameters
-    ----------
-    method, density : str
-        A key of ``METHODS`` and a density.
-    column : str
-        A parameter; ``"folds"``, the area under the ROC curve in the folds; or that
-        over all pairs of the test (``"any"``), over those with one labelled node
-        (``"one"``) or with none (``"both"``).
-    repeat : int
-        Which draw of the labelled nodes.
-
-    Returns
-    -------
-    float
-        The parameter or the area.
-    """
+    what comes of it."""
     return float(_chosen(method, density, repeat)[column])
 
 
@@ -906,26 +501,7 @@ CHOICES = Table(
 # %% ../../nbs/21_synthetic_networks.ipynb #08c990de
 @lru_cache(maxsize=16)
 def dissect_scores(density, rate, draw):
-    """Take the scores of the supervised method apart, as in ``eq-links-mean``.
-
-    Parameters
-    ----------
-    density : {"0.01", "0.02", "0.03"}
-        The probability of a link.
-    rate : {"5", "20"}
-        How many nodes are labelled, in percent.
-    draw : int
-        Which draw of the labelled nodes.
-
-    Returns
-    -------
-    dict of str to float
-        The columns of ``rrsn-figure1-mean``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-networks`.
-    """
+    """Take the scores of the supervised method apart, as in ``eq-links-mean``."""
     network, nodes = sample_network(density), draw_labelled(rate, draw)
     A, unseen = network.adjacency, node_pairs(N_NODES, nodes)
     h = _searched(METHODS["supervised"], density, rate, draw)[1]
@@ -944,26 +520,7 @@ def dissect_scores(density, rate, draw):
 
 def compute_mean(density, rate, column, repeat):
     """Compute a cell of ``rrsn-figure1-mean``: what the mean of the supervised
-    predictions does to their scores.
-
-    Parameters
-    ----------
-    density, rate : str
-        As in :func:`dissect_scores`.
-    column : str
-        The ``"share"`` of the mean in the squared length of the predictions; the
-        ``"spread"`` of the middle terms of ``eq-links-mean`` over the unknown pairs,
-        relative to that of the last; their ``"correlation"`` with the degrees; the area
-        under the ROC curve by the ``"middle"`` terms, by the ``"last"``, and by
-        ``"all"``.
-    repeat : int
-        Which draw of the labelled nodes.
-
-    Returns
-    -------
-    float
-        The measure.
-    """
+    predictions does to their scores (eq-links-mean)."""
     return float(dissect_scores(density, rate, repeat)[column])
 
 

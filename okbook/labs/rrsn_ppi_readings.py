@@ -46,25 +46,7 @@ WIDTHS = {"entropy": informative_sigma, "median": median_sigma}
 
 @lru_cache(maxsize=2)
 def prepare_reading(task, width, fold=None):
-    """Impute the expression data and compute the kernel, under a reading.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    width : {"entropy", "median"}
-        A choice of the reading.
-    fold : int, optional
-        Holes and width are fitted on the training nodes of this fold; by default on
-        all nodes.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p)
-        The measurements of all nodes, complete.
-    K : ndarray of shape (n, n)
-        The Gaussian kernel.
-    """
+    """Impute the expression data and compute the kernel, under a reading."""
     train = np.arange(len(task.names)) if fold is None else fold_nodes(task, fold)[0]
     X = impute_nearest(task.blocks["expression"], train)
     return X, RBFKernel(sigma=WIDTHS[width](X[train])).gram(X)
@@ -89,50 +71,14 @@ MAIN2, N_FOLDS_SEEN = "entropy, ROC, balanced, values, entry, one", 2
 
 
 def tried(name, weights=None):
-    """Say which fits of a method a reading chooses from.
-
-    Parameters
-    ----------
-    name : str
-        One of ``PRINTED``.
-    weights : {"balanced", "plain"}, optional
-        A choice of the reading.
-
-    Returns
-    -------
-    estimator : estimator
-        Without parameters.
-    settings : list of dict
-        The parameters to try.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_ppi_readings import tried
-    >>> tried("Pkernel", weights="plain")[1]
-    [{'C': 0.1}, {'C': 1.0}]
-    """
+    """Say which fits of a method a reading chooses from."""
     method = METHODS[name + (" unweighted" if weights == "plain" else "")]
     grid = method.grid | ({"beta": (0.3, 1.0, 3.0)} if name == "em" else {})
     return method.estimator, list(ParameterGrid(grid))
 
 
 def pair_scores(model, labelled, others, answers=None, entry=None):
-    """Score the pairs of a labelled and another node, under a reading.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted method.
-    labelled, others : ndarray of int
-        The nodes.
-    answers, entry : str, optional
-        Choices of a reading.
-
-    Returns
-    -------
-    ndarray of shape (n_others, n_labelled)
-        The scores.
-    """
+    """Score the pairs of a labelled and another node, under a reading."""
     scores = known_scores(model, labelled, others)
     if answers == "ranks":
         return rankdata(scores, axis=0)
@@ -145,27 +91,7 @@ def pair_scores(model, labelled, others, answers=None, entry=None):
 
 
 def pair_areas(truth, scores):
-    """Measure both areas.
-
-    Parameters
-    ----------
-    truth : ndarray of shape (n_pairs,)
-        Which pairs are linked.
-    scores : ndarray of shape (n_pairs,)
-        Their scores.
-
-    Returns
-    -------
-    ndarray of shape (2,)
-        The areas under the ROC and the precision-recall curve, in percent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_ppi_readings import pair_areas
-    >>> pair_areas(np.array([0, 1, 0]), np.array([3.0, 2.0, 1.0]))
-    array([50., 50.])
-    """
+    """Measure both areas."""
     return np.array([100 * under(truth, scores) for under in AREAS.values()])
 
 
@@ -231,26 +157,7 @@ def reading_areas(
     beta=None,
     n_inner=3,
 ):
-    """Measure a method of the supervised table on a fold, under a reading.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    name : str
-        One of ``PRINTED``.
-    fold : int
-        The fold.
-    criterion, width, weights, answers, entry, beta : str
-        Choices of the reading; those that the method does not have are left out.
-    n_inner : int, default=3
-        How many of the three inner folds choose the parameters.
-
-    Returns
-    -------
-    ndarray of shape (2,)
-        The areas under the ROC and the precision-recall curve, in percent.
-    """
+    """Measure a method of the supervised table on a fold, under a reading."""
     if name == "RRSN":
         return _searching_areas(task, width, criterion, fold)[""]
     way, own = answers or entry or "", (name, width, weights, fold)
@@ -283,24 +190,7 @@ ROWS2, READINGS2 = _method_rows()
 
 
 def compute_reading2(name, chosen, column, repeat):
-    """Compute a cell of ``rrsn-table2-readings``: parameters by one inner fold.
-
-    Parameters
-    ----------
-    name : str
-        One of ``PRINTED``.
-    chosen : tuple of (str, str)
-        The choices of the reading that the method has.
-    column : {"auc-roc", "auc-pr"}
-        Which area, over the pairs of a test and a training node.
-    repeat : int
-        The fold.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table2-readings``: parameters by one inner fold."""
     areas = reading_areas(yeast_task(), name, repeat, **dict(chosen), n_inner=1)
     return areas[int(column == "auc-pr")]
 
@@ -332,22 +222,7 @@ _BETA2 = {"short": GRIDS["beta2_grid"], "long": GRIDS["beta_grid"]}
 
 @lru_cache(maxsize=2)
 def protein_nodes(task, width, smoother):
-    """Make the network and the kernel of a reading.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    width : str
-        A choice of the reading.
-    smoother : {"short", "long"} or None
-        Which times of the smoother are tried; None for the supervised method.
-
-    Returns
-    -------
-    Nodes
-        The network.
-    """
+    """Make the network and the kernel of a reading."""
     K = prepare_reading(task, width)[1]
     grids = {name.removesuffix("_grid"): values for name, values in GRIDS.items()}
     grids["beta2"] = _BETA2[smoother] if smoother else (1.0,)
@@ -362,25 +237,7 @@ def _searched(task, width, smoother, rate, draw):
 
 @lru_cache(maxsize=4096)
 def completed_areas(task, width, smoother, parameters, rate, draw):
-    """Measure a completed network, under a reading.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    width, smoother, parameters : str
-        Choices of the reading; ``smoother`` is None for the supervised method.
-    rate : {"5", "10", "20"}
-        How many nodes are labelled, in percent.
-    draw : int
-        Which draw.
-
-    Returns
-    -------
-    dict of str to tuple of float
-        For each choice of pairs the areas under the ROC and the precision-recall curve,
-        in percent.
-    """
+    """Measure a completed network, under a reading."""
     nodes = protein_nodes(task, width, smoother)
     search = partial(_searched, task, width, smoother)
     setting = choose_setting(search, smoother, parameters, rate, draw)
@@ -389,22 +246,7 @@ def completed_areas(task, width, smoother, parameters, rate, draw):
 
 
 def compute_reading3(width, smoother, parameters, pairs, area, rate, repeat):
-    """Compute a cell of ``rrsn-table3-readings``.
-
-    Parameters
-    ----------
-    width, smoother, parameters, pairs : str
-        The choices of the reading; ``smoother`` is None for the supervised method.
-    area, rate : str
-        The area and the percentage of labelled proteins.
-    repeat : int
-        Which draw of the labelled proteins, the same for all rows.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table3-readings``."""
     task = yeast_task()
     found = completed_areas(task, width, smoother, parameters, rate, repeat)
     return found[pairs][area == "auc-pr"]

@@ -96,14 +96,7 @@ class LinkTask:
 
 @lru_cache(maxsize=1)
 def yeast_task():
-    """Load the network of yeast proteins.
-
-    Returns
-    -------
-    LinkTask
-        984 proteins, with their interactions of high confidence; those of medium
-        confidence are held.
-    """
+    """Load the network of yeast proteins."""
     data, more = load_yeast_ppi(), read_part("yeast_ppi", "medium")
     blocks = {
         name: np.hstack([data.inputs[part] for part in parts])
@@ -124,14 +117,7 @@ def yeast_task():
 # %% ../../nbs/23_protein_interactions.ipynb #2f483759
 @lru_cache(maxsize=1)
 def toy_task():
-    """Make a small network that needs no file.
-
-    Returns
-    -------
-    LinkTask
-        150 points of the plane in place of proteins, linked when they are near; the
-        next nearest pairs are held.
-    """
+    """Make a small network that needs no file."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(150, 2)) * (1.0, 0.7)
     distance = np.linalg.norm(points[:, None] - points, axis=2) + 9.0 * np.eye(150)
@@ -154,50 +140,12 @@ N_FOLDS, INNER = 5, KFold(3, shuffle=True, random_state=0)
 
 
 def fold_nodes(task, fold):
-    """Divide the nodes into training and test nodes.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    fold : int
-        Which of the five folds is the test part.
-
-    Returns
-    -------
-    train : ndarray of int
-        The training nodes, increasing.
-    test : ndarray of int
-        The test nodes, increasing.
-    """
+    """Divide the nodes into training and test nodes."""
     return list(KFold(N_FOLDS, shuffle=True, random_state=0).split(task.names))[fold]
 
 
 def fold_pairs(train, test, kind):
-    """List the pairs on which an area is computed.
-
-    Parameters
-    ----------
-    train, test : ndarray of int
-        The nodes.
-    kind : {"one", "both"}
-        A test and a training node, or two test nodes.
-
-    Returns
-    -------
-    ndarray of int of shape (n_pairs, 2)
-        Each pair once, a test node first.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_protein_interactions import fold_pairs
-    >>> [fold_pairs([0, 1], [2, 3], kind).tolist() for kind in ("one", "both")]
-    [[[2, 0], [2, 1], [3, 0], [3, 1]], [[2, 3]]]
-    """
+    """List the pairs on which an area is computed."""
     train, test = np.asarray(train), np.asarray(test)
     if kind == "both":
         return test[np.column_stack(np.triu_indices(len(test), 1))]
@@ -205,37 +153,7 @@ def fold_pairs(train, test, kind):
 
 # %% ../../nbs/23_protein_interactions.ipynb #362358ec
 def impute_nearest(known, train, k=10):
-    """Impute missing values from the nearest training nodes that have the value.
-
-    Parameters
-    ----------
-    known : ndarray of shape (n, p)
-        Measurements; nan where there is none.
-    train : ndarray of int
-        The training nodes.
-    k : int, default=10
-        How many of them make a mean; fewer where fewer have the value.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-        The measurements, complete. A node without any measurement, or without a
-        neighbour that has the value, takes the mean of the training nodes.
-
-    Notes
-    -----
-    Distances whose relative difference is below 1e-10 are equal, and the order of the
-    nodes decides: the tenth neighbour must not depend on the processor. Derived in the
-    lab :ref:`lab-rrsn-proteins`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_protein_interactions import impute_nearest
-    >>> known = np.array([[0.0, 1.0], [0.2, 3.0], [9.0, 9.0], [0.1, np.nan]])
-    >>> impute_nearest(known, [0, 1, 2], k=2)[3]
-    array([0.1, 2. ])
-    """
+    """Impute missing values from the nearest training nodes that have the value."""
     train = np.asarray(train)
     distance = nan_euclidean_distances(known, known[train])
     distance[np.isnan(distance)] = np.finfo(float).max
@@ -261,29 +179,7 @@ def impute_nearest(known, train, k=10):
 # %% ../../nbs/23_protein_interactions.ipynb #605628c4
 @lru_cache(maxsize=8)
 def prepare(task, inputs, fold=None):
-    """Impute what is missing, and compute the input kernel, from the training nodes.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    inputs : str
-        A key of ``INPUTS``.
-    fold : int, optional
-        Imputation and width are fitted on the training nodes of this fold; by default
-        on all nodes.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p)
-        The measurements of all nodes, complete.
-    K : ndarray of shape (n, n)
-        The mean of the Gaussian kernels on the blocks.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    """Impute what is missing, and compute the input kernel, from the training nodes."""
     train = np.arange(len(task.names)) if fold is None else fold_nodes(task, fold)[0]
     parts, grams = [], []
     for name in INPUTS[inputs]:
@@ -296,50 +192,16 @@ def prepare(task, inputs, fold=None):
 # %% ../../nbs/23_protein_interactions.ipynb #ce481c80
 class PopularityLinks(BaseEstimator):
     """Score a pair by the numbers of known links of its nodes, without using any
-    input.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_protein_interactions import PopularityLinks
-    >>> model = PopularityLinks().fit(np.zeros((3, 3)), 1 - np.eye(2), [0, 1])
-    >>> model.score_pairs()[2]
-    array([1., 1., 0.])
-    """
+    input."""
 
     def fit(self, X, y, labelled):
-        """Count links.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            The nodes.
-        y : array-like of shape (l, l)
-            Adjacency of the labelled nodes.
-        labelled : array-like of int of shape (l,)
-            Which they are.
-
-        Returns
-        -------
-        PopularityLinks
-            The fitted model.
-        """
+        """Count links."""
         self.degrees_ = np.zeros(len(X))
         self.degrees_[labelled] = np.sum(y, axis=0)
         return self
 
     def score_pairs(self):
-        """Score all pairs.
-
-        Returns
-        -------
-        ndarray of shape (n, n)
-            Sums of the degrees.
-        """
+        """Score all pairs."""
         return np.add.outer(self.degrees_, self.degrees_)
 
 # %% ../../nbs/23_protein_interactions.ipynb #41d46205
@@ -413,25 +275,7 @@ METHODS = {
 
 # %% ../../nbs/23_protein_interactions.ipynb #2c889990
 def known_scores(model, labelled, others):
-    """Read off the scores of pairs of a labelled and another node.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted method.
-    labelled, others : ndarray of int
-        The nodes; the labelled ones are those of ``fit``.
-
-    Returns
-    -------
-    ndarray of shape (len(others), len(labelled))
-        For local models the published score, the answer of the labelled node's machine;
-        otherwise ``score_pairs``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    """Read off the scores of pairs of a labelled and another node."""
     if isinstance(model, LocalModelSVM):
         return model.node_coordinates_[others, len(labelled) :]
     if hasattr(model, "form_"):  # a part of the scores is cheaper than all
@@ -445,33 +289,7 @@ def known_scores(model, labelled, others):
 
 def fit_method(task, name, inputs, fold, setting=None):
     """Fit a method to the links of the training nodes, and search for its parameters
-    among them.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    name : str
-        A key of ``METHODS``.
-    inputs : str
-        A key of ``INPUTS``.
-    fold : int
-        The fold; of its nodes no link is read.
-    setting : int, optional
-        Which setting of the grid to take; by default the one of the largest mean ROC
-        area over three inner folds.
-
-    Returns
-    -------
-    model : estimator
-        The fitted method.
-    setting : int
-        The setting taken.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    among them."""
     method, (X, K) = METHODS[name], prepare(task, inputs, fold)
     train, settings = fold_nodes(task, fold)[0], list(ParameterGrid(method.grid))
     A, read = task.adjacency[np.ix_(train, train)], K if method.reads == "gram" else X
@@ -501,28 +319,7 @@ N_TOP = 100
 
 
 def pair_values(task, model, fold, kind):
-    """Set the scores of the pairs of a fold beside the truth.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    model : estimator
-        A method, fitted on the training nodes.
-    fold : int
-        The fold.
-    kind : {"one", "both"}
-        Which pairs: see :func:`fold_pairs`.
-
-    Returns
-    -------
-    truth : ndarray of shape (n_pairs,)
-        Whether a pair is linked.
-    scores : ndarray of shape (n_pairs,)
-        Its score.
-    held : ndarray of shape (n_pairs,)
-        Whether it is one of the held links.
-    """
+    """Set the scores of the pairs of a fold beside the truth."""
     train, test = fold_nodes(task, fold)
     at = tuple(fold_pairs(train, test, kind).T)
     scores = (
@@ -534,28 +331,7 @@ def pair_values(task, model, fold, kind):
 
 
 def hit_rate(truth, scores, held, n_top=N_TOP):
-    """Count how many of the best pairs that are not linked are held links.
-
-    Parameters
-    ----------
-    truth, scores, held : ndarray of shape (n_pairs,)
-        As from :func:`pair_values`.
-    n_top : int, default=100
-        How many pairs are taken.
-
-    Returns
-    -------
-    float
-        The share of held links among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_protein_interactions import hit_rate
-    >>> truth, scores, one = [1, 0, 0, 0], [9, 7, 8, 1], [0, 1, 0, 1]
-    >>> hit_rate(np.array(truth), np.array(scores), np.array(one), n_top=2)
-    0.5
-    """
+    """Count how many of the best pairs that are not linked are held links."""
     new = truth == 0
     best = np.argsort(-scores[new], kind="stable")[:n_top]
     return float(held[new][best].mean())
@@ -573,29 +349,7 @@ MEASURES = (
 
 @cache
 def measure(task, name, inputs, fold):
-    """Measure a method on a fold.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    name : str
-        A key of ``METHODS``.
-    inputs : str
-        A key of ``INPUTS``.
-    fold : int
-        The fold.
-
-    Returns
-    -------
-    dict of str to float
-        For each of ``MEASURES``: areas and hit rate in percent, and the number of the
-        setting taken.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    """Measure a method on a fold."""
     model, setting = fit_method(task, name, inputs, fold)
     values = {kind: pair_values(task, model, fold, kind) for kind in ("one", "both")}
     areas = [
@@ -610,14 +364,7 @@ SINGLE = ("OK3+ET", "RRSN")
 
 
 def beyond_rows():
-    """List the rows of ``rrsn-table2-beyond``.
-
-    Returns
-    -------
-    dict of str to dict
-        Every method on expression; all but the controls on all inputs; those of
-        ``SINGLE`` on each of the others. Each with its ``name`` and ``inputs``.
-    """
+    """List the rows of ``rrsn-table2-beyond``."""
     asked = {
         "expression": METHODS,
         "all": [name for name in METHODS if name not in CONTROLS],
@@ -630,22 +377,7 @@ def beyond_rows():
 
 
 def compute_cell(row, column, repeat):
-    """Compute a cell of ``rrsn-table2``.
-
-    Parameters
-    ----------
-    row : str
-        One of ``PRINTED``.
-    column : {"auc-roc", "auc-pr"}
-        Which area, over the pairs of a test and a training node.
-    repeat : int
-        The fold.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table2``."""
     return measure(yeast_task(), row, "expression", repeat)[f"{column} one"]
 
 
@@ -665,22 +397,7 @@ TABLE2 = Table(
 
 # %% ../../nbs/23_protein_interactions.ipynb #46e8c467
 def compute_measure(name, inputs, column, repeat):
-    """Compute a cell of ``rrsn-table2-beyond``.
-
-    Parameters
-    ----------
-    name, inputs : str
-        A key of ``METHODS`` and one of ``INPUTS``.
-    column : str
-        One of ``MEASURES``.
-    repeat : int
-        The fold.
-
-    Returns
-    -------
-    float
-        The measure.
-    """
+    """Compute a cell of ``rrsn-table2-beyond``."""
     return measure(yeast_task(), name, inputs, repeat)[column]
 
 
@@ -751,34 +468,7 @@ def _searching(task, setting):
 
 @lru_cache(maxsize=128)
 def complete(task, setting, rate, draw, **grids):
-    """Predict the nodes of a network from a few that are labelled.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    setting : Transduction
-        How.
-    rate : {"5", "10", "20"}
-        How many are labelled, in percent.
-    draw : int
-        Which draw.
-    **grids : tuple of float
-        Grids to take in place of those of the setting.
-
-    Returns
-    -------
-    Bunch
-        ``points`` of shape (n, d), the predicted points, whose scalar products are the
-        scores of ``eq-rrsn-10``; ``n_curved``, how many of the five folds had a link to
-        choose the parameters by: if none had, the first of each grid is taken;
-        ``best_params``, those chosen; ``cv_results``, the settings tried, and their
-        mean areas over the folds.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    """Predict the nodes of a network from a few that are labelled (eq-rrsn-10)."""
     labelled, K = (
         draw_labelled(len(task.names), rate, draw),
         prepare(task, setting.inputs)[1],
@@ -798,35 +488,7 @@ def complete(task, setting, rate, draw, **grids):
 
 # %% ../../nbs/23_protein_interactions.ipynb #1cab33d3
 def completion_area(task, setting, area, rate, draw, kind="any", **grids):
-    """Measure a completed network.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    setting : Transduction
-        How it is completed.
-    area : {"auc-roc", "auc-pr"}
-        Which area.
-    rate : {"5", "10", "20"}
-        How many nodes are labelled, in percent.
-    draw : int
-        Which draw.
-    kind : {"any", "one", "both"}, default="any"
-        All pairs of which a node is not labelled, or those of which one is not, or
-        both.
-    **grids : tuple of float
-        Grids to take in place of those of the setting.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    """Measure a completed network."""
     points = complete(task, setting, rate, draw, **grids).points
     return 100 * link_area(
         area, task.adjacency, points, draw_labelled(len(task.names), rate, draw), kind
@@ -844,22 +506,7 @@ COLUMNS3 = {
 
 
 def compute_transduction(row, area, rate, repeat):
-    """Compute a cell of ``rrsn-table3``.
-
-    Parameters
-    ----------
-    row : {"supervised", "semi-supervised"}
-        The method.
-    area, rate : str
-        As in :func:`completion_area`.
-    repeat : int
-        Which draw of the labelled nodes, the same for all rows.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table3``."""
     return completion_area(yeast_task(), TRANSDUCTIONS[row], area, rate, repeat)
 
 
@@ -899,22 +546,7 @@ VARIANTS = {
 
 
 def compute_variant(row, area, rate, repeat):
-    """Compute a cell of ``rrsn-table3-variants``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``VARIANTS``, or ``"folds with a link"``.
-    area, rate : str
-        As in :func:`completion_area`.
-    repeat : int
-        Which draw of the labelled nodes.
-
-    Returns
-    -------
-    float
-        The area, in percent; or the number of folds.
-    """
+    """Compute a cell of ``rrsn-table3-variants``."""
     task = yeast_task()
     if row == "folds with a link":
         return complete(task, TRANSDUCTIONS["supervised"], rate, repeat).n_curved
@@ -953,24 +585,7 @@ BLOCK_FACTS = (
 
 
 def compute_input(row, column):
-    """Compute a cell of ``rrsn-table2-inputs``: what the data is like.
-
-    Parameters
-    ----------
-    row : str
-        ``"network"``, or a key of ``BLOCKS``.
-    column : str
-        Of the network: its numbers of nodes, of links and of held links. Of a block:
-        how many variables it has; for how many nodes nothing is measured; which
-        percentage of the other nodes' values is missing; for which percentage of the
-        nodes half of the variables are missing, or more; the width of its Gaussian
-        kernel.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Compute a cell of ``rrsn-table2-inputs``: what the data is like."""
     task = yeast_task()
     if row == "network":
         counts = (len(task.names), task.adjacency.sum() / 2, task.held.sum() / 2)
@@ -1020,37 +635,8 @@ BY_PR = "RRSN, chosen by Auc-pr"
 
 
 def resampled_areas(truth, scores, n_test, n_resamples=200, seed=0):
-    """Draw the test nodes again, and measure the area under the precision-recall curve
-    each time.
-
-    Parameters
-    ----------
-    truth, scores : ndarray of shape (n_pairs,)
-        As from :func:`pair_values` for pairs of a test and a training node.
-    n_test : int
-        Number of test nodes.
-    n_resamples : int, default=200
-        How often they are drawn, with replacement.
-    seed : int, default=0
-        Seed.
-
-    Returns
-    -------
-    ndarray of shape (n_resamples,)
-        The areas (average precision).
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_protein_interactions import resampled_areas
-    >>> truth, scores = np.array([1, 0, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0])
-    >>> resampled_areas(truth, scores, n_test=2, n_resamples=3).round(3)
-    array([1.   , 0.833, 1.   ])
-    """
+    """Draw the test nodes again, and measure the area under the precision-recall
+    curve each time."""
     n_train = len(truth) // n_test
     ends = np.repeat(np.arange(n_test), n_train), np.full(len(truth), n_test)
     rng, resamples = np.random.default_rng(seed), np.ones((n_resamples, n_test + 1))
@@ -1114,18 +700,7 @@ def _explained(task, row, fold):
 
 
 def why_columns(row):
-    """List the columns of a row of ``rrsn-table2-why``.
-
-    Parameters
-    ----------
-    row : str
-        One of its rows.
-
-    Returns
-    -------
-    list of str
-        The columns that are measured for it.
-    """
+    """List the columns of a row of ``rrsn-table2-why``."""
     if row == "pairs":
         return [*(f"density, {name}" for name in PARTS), "share, measured pairs"]
     columns = [*AREAS, *(f"{area}, {name}" for name in PARTS for area in AREAS)]
@@ -1136,28 +711,8 @@ def why_columns(row):
 
 
 def compute_why(row, column, repeat):
-    """Compute a cell of ``rrsn-table2-why``: expression, pairs of a test and a training
-    node.
-
-    Parameters
-    ----------
-    row : str
-        A method; ``"RRSN, chosen by Auc-pr"``, whose search maximises the other area;
-        or ``"pairs"``, the truth itself.
-    column : str
-        One of :func:`why_columns`: areas over all pairs, over pairs of two nodes of
-        which at most three tenths of the expression is missing ("measured pairs") and
-        over the others; with the scores replaced by the ranks within each machine of a
-        local model; by straight lines; the ends of the middle 95 % over resampled test
-        nodes; densities; the parameters chosen.
-    repeat : int
-        The fold.
-
-    Returns
-    -------
-    float
-        The value; areas, densities and shares in percent.
-    """
+    """Compute a cell of ``rrsn-table2-why``: expression, pairs of a test and a
+    training node."""
     return float(_explained(yeast_task(), row, repeat)[column])
 
 
@@ -1189,22 +744,7 @@ FINDER, N_BEST, TOPS = "RRSN", 20, (25, 100, 1000)
 
 def link_candidates(task):
     """Say which pairs of nodes are ranked as new links: those without a link whose
-    nodes are in different folds.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-
-    Returns
-    -------
-    ndarray of bool of shape (n, n)
-        The pairs.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    nodes are in different folds."""
     candidates = task.adjacency == 0
     for fold in range(N_FOLDS):
         test = fold_nodes(task, fold)[1]
@@ -1214,25 +754,7 @@ def link_candidates(task):
 
 @lru_cache(maxsize=1)
 def best_new_links(task, name):
-    """Rank the candidates for new links, with all inputs.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    name : str
-        A key of ``METHODS``.
-
-    Returns
-    -------
-    ndarray of int of shape (1000, 2)
-        The pairs of :func:`link_candidates` with the smallest product of their two
-        ranks, the best first.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    """Rank the candidates for new links, with all inputs."""
     ranks = np.ones(task.adjacency.shape)
     for fold in range(N_FOLDS):
         train, test = fold_nodes(task, fold)
@@ -1249,25 +771,7 @@ def best_new_links(task, name):
 
 
 def compute_new_link(column, place=None, many=None):
-    """Compute a cell of ``rrsn-table2-new-links``.
-
-    Parameters
-    ----------
-    column : str
-        Of a place: the numbers of the two proteins (``"first"``, ``"second"``, from 0),
-        whether the pair is ``"held"``, and how many partners they have in ``"common"``.
-        Of all: ``"hits 100"``, how many of the first hundred are held; the numbers of
-        ``"candidates"`` and of ``"held candidates"``.
-    place : int, optional
-        A place in the list of :func:`best_new_links`, from 1.
-    many : int, optional
-        How many links are the best.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+    """Compute a cell of ``rrsn-table2-new-links``."""
     task = yeast_task()
     if column.endswith("candidates"):
         held = task.held if column.startswith("held") else 1.0

@@ -36,25 +36,7 @@ from ..tables import Table
 
 # %% ../../nbs/22_coauthors_1_readings.ipynb #6c0e50bb
 def median_sigma(X):
-    """Measure the median distance between two inputs.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n, p)
-        Inputs.
-
-    Returns
-    -------
-    float
-        The median, a common width of a Gaussian kernel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_table1_readings import median_sigma
-    >>> median_sigma(np.array([[0.0], [1.0], [3.0]]))
-    2.0
-    """
+    """Measure the median distance between two inputs."""
     D = euclidean_distances(X, squared=True)
     return float(np.sqrt(np.median(D[np.triu_indices(len(D), 1)])))
 
@@ -97,42 +79,14 @@ class Nodes:
         return dict(zip(betas, template.spectra(self.gram, betas)))
 
     def deformed(self, rows, cols, lam, lam2, beta2):
-        """Compute a block of the Gram matrix with which the penalty is one.
-
-        Parameters
-        ----------
-        rows, cols : slice or ndarray of int
-            The nodes.
-        lam, lam2, beta2 : float
-            The parameters.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_cols)
-            The values of ``eq-semi-spectral``.
-        """
+        """Compute a block of the Gram matrix with which the penalty is one
+        (eq-semi-spectral)."""
         if self.supervised:
             return self.gram[rows][:, cols] / lam
         return self.spectra[beta2].gram(lam, lam2, rows, cols)
 
     def search(self, labelled, seed):
-        """Judge all settings on the folds of the labelled nodes.
-
-        Parameters
-        ----------
-        labelled : ndarray of int
-            The nodes between whom all links are known.
-        seed : int
-            The seed of the folds.
-
-        Returns
-        -------
-        settings : list of dict
-            The settings.
-        areas : ndarray of shape (n_settings, 2)
-            Their mean areas over the folds, ROC and precision-recall; NaN if no fold
-            has a link.
-        """
+        """Judge all settings on the folds of the labelled nodes."""
         A = self.adjacency[np.ix_(labelled, labelled)]
         folds = node_folds(A, 5, seed, self.kind)
         curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
@@ -149,23 +103,7 @@ class Nodes:
         )
 
     def areas(self, labelled, setting, kinds):
-        """Predict all nodes, and measure the areas.
-
-        Parameters
-        ----------
-        labelled : ndarray of int
-            The nodes between whom all links are known.
-        setting : dict of str to float
-            ``lam``, ``lam2``, ``beta`` and ``beta2``.
-        kinds : sequence of {"any", "one", "both"}
-            The pairs that count.
-
-        Returns
-        -------
-        dict of str to tuple of float
-            For each kind the areas under the ROC and the precision-recall curve, in
-            percent.
-        """
+        """Predict all nodes, and measure the areas."""
         A = self.adjacency[np.ix_(labelled, labelled)]
         penalties = [setting[name] for name in ("lam", "lam2", "beta2")]
         G = self.deformed(slice(None), labelled, *penalties)
@@ -181,31 +119,7 @@ class Nodes:
 
 
 def best_setting(settings, areas, criterion):
-    """Pick the setting of the largest area in the folds.
-
-    Parameters
-    ----------
-    settings : list of dict
-        The settings.
-    areas : ndarray of shape (n_settings, 2)
-        Their areas, ROC and precision-recall.
-    criterion : {"ROC", "PR"}
-        Which one is maximised.
-
-    Returns
-    -------
-    dict
-        The setting; among equals that with the larger other area, then the first. The
-        first setting if no fold had an area.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.rrsn_table1_readings import best_setting
-    >>> areas = np.array([[0.9, 0.2], [0.9, 0.3], [0.8, 0.5]])
-    >>> [best_setting(["a", "b", "c"], areas, name) for name in ("ROC", "PR")]
-    ['b', 'c']
-    """
+    """Pick the setting of the largest area in the folds."""
     if not np.isfinite(areas).all():
         return settings[0]
     first, other = areas.T if criterion == "ROC" else areas.T[::-1]
@@ -239,30 +153,7 @@ MAIN, LIMIT, N_SCREENED, N_KEPT = (
 
 
 def reading_rows(choices):
-    """List the rows of a table of readings.
-
-    Parameters
-    ----------
-    choices : dict of str to tuple of str
-        The choices at each open point, among them those of ``"smoother"``, which the
-        supervised method does not have.
-
-    Returns
-    -------
-    rows : dict of str to dict
-        Row to its choices: ``"supervised: ..."`` and ``"semi-supervised: ..."``.
-    readings : dict of str to tuple of str
-        Reading to its two rows.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_table1_readings import reading_rows
-    >>> rows, readings = reading_rows({"width": "a", "smoother": "xy"})
-    >>> list(rows)
-    ['supervised: a', 'semi-supervised: a, x', 'semi-supervised: a, y']
-    >>> readings["a, y"]
-    ('supervised: a', 'semi-supervised: a, y')
-    """
+    """List the rows of a table of readings."""
     plain, smooth, readings = {}, {}, {}
     for values in product(*choices.values()):
         reading, chosen = ", ".join(values), dict(zip(choices, values))
@@ -280,31 +171,7 @@ ROWS, READINGS = reading_rows(CHOICES)
 
 
 def judge_readings(stored, printed, readings):
-    """Measure how far each reading is from the printed table.
-
-    Parameters
-    ----------
-    stored : dict of (str, str) to ndarray
-        The values of the rows of the readings, one a repeat.
-    printed : dict of (str, str) to (float, float)
-        The printed cells and their deviations.
-    readings : dict of str to tuple of str
-        Reading to its rows, in the order of the printed rows.
-
-    Returns
-    -------
-    dict of str to dict of (str, str) to float
-        For each reading the distances of its means from the printed cells, in printed
-        deviations and with their sign; the best reading first: the one with the most
-        cells within two, among equals the one whose farthest cell is nearest.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_table1_readings import judge_readings
-    >>> stored = {("a", "x"): 1.0, ("b", "x"): 7.0}
-    >>> judge_readings(stored, {("m", "x"): (2.0, 0.5)}, {"A": ["b"], "B": ["a"]})
-    {'B': {('m', 'x'): -2.0}, 'A': {('m', 'x'): 10.0}}
-    """
+    """Measure how far each reading is from the printed table."""
     judged, methods = {}, list(dict.fromkeys(row for row, _ in printed))
     for reading, rows in readings.items():
         row_of = dict(zip(methods, rows))
@@ -321,48 +188,12 @@ def judge_readings(stored, printed, readings):
 
 
 def count_within(distances):
-    """Count the cells that are within two deviations of the printed ones.
-
-    Parameters
-    ----------
-    distances : dict of (str, str) to float
-        The distances of a reading, from :func:`judge_readings`.
-
-    Returns
-    -------
-    int
-        How many of them are at most two.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_table1_readings import count_within
-    >>> count_within({("a", "x"): -2.0, ("b", "x"): 2.1})
-    1
-    """
+    """Count the cells that are within two deviations of the printed ones."""
     return sum(abs(distance) <= LIMIT for distance in distances.values())
 
 
 def reading_table(judged):
-    """Set in Markdown how far readings are from a printed table.
-
-    Parameters
-    ----------
-    judged : dict of str to dict of (str, str) to float
-        The distances of the readings, from :func:`judge_readings`.
-
-    Returns
-    -------
-    str
-        Markdown; distances of at most two are bold.
-
-    Examples
-    --------
-    >>> from okbook.labs.rrsn_table1_readings import reading_table
-    >>> print(reading_table({"A": {("m", "x"): 1.0, ("m", "y"): -3.0}}))
-    | reading | cells within two |  | x | y |
-    |:--|--:|:--|--:|--:|
-    | A | 1 of 2 | m | **+1.0** | -3.0 |
-    """
+    """Set in Markdown how far readings are from a printed table."""
     cells = next(iter(judged.values()))
     methods, columns = ([*dict.fromkeys(names)] for names in zip(*cells))
     lines = []
@@ -381,18 +212,7 @@ def reading_table(judged):
 
 @lru_cache(maxsize=4)
 def author_width(words, width):
-    """Choose the width of the kernel of a reading.
-
-    Parameters
-    ----------
-    words, width : str
-        Choices of a reading.
-
-    Returns
-    -------
-    float
-        The width.
-    """
+    """Choose the width of the kernel of a reading."""
     data = load_nips_coauthors("words", download=False)
     choose = {"entropy": informative_sigma, "median": median_sigma}[width]
     return choose(author_vectors(data.counts, words))
@@ -400,22 +220,7 @@ def author_width(words, width):
 
 @lru_cache(maxsize=2)
 def author_nodes(words, sigma, smoother):
-    """Load the network of authors with words, and make the kernel of a reading.
-
-    Parameters
-    ----------
-    words : str
-        A choice of the reading.
-    sigma : float
-        The width, from :func:`author_width`.
-    smoother : {"short", "long"} or None
-        Which times of the smoother are tried; None for the supervised method.
-
-    Returns
-    -------
-    Nodes
-        The network.
-    """
+    """Load the network of authors with words, and make the kernel of a reading."""
     data = load_nips_coauthors("words", download=False)
     X = author_vectors(data.counts, words)
     D = euclidean_distances(X, squared=True)
@@ -432,26 +237,7 @@ def _searched(words, sigma, smoother, rate, draw):
 
 
 def choose_setting(search, smoother, parameters, rate, draw):
-    """Choose the parameters of a reading.
-
-    Parameters
-    ----------
-    search : callable
-        ``search(rate, draw)`` gives settings and their areas in the folds.
-    smoother : {"short", "long"} or None
-        A choice of the reading.
-    parameters : str
-        A choice of the reading: where the parameters come from.
-    rate : {"5", "10", "20"}
-        How many nodes are labelled, in percent.
-    draw : int
-        Which draw.
-
-    Returns
-    -------
-    dict of str to float
-        ``lam``, ``lam2``, ``beta`` and ``beta2``.
-    """
+    """Choose the parameters of a reading."""
     if parameters in FIXED:
         fixed = FIXED[parameters] | {"beta2": FIXED_BETA2.get(smoother, 1.0)}
         return fixed | ({} if smoother else {"lam2": 0.0})
@@ -476,22 +262,7 @@ def _measured(words, sigma, smoother, parameters, rate, draw):
 
 
 def compute_reading(words, width, smoother, parameters, pairs, area, rate, repeat):
-    """Compute a cell of ``rrsn-table1-readings``.
-
-    Parameters
-    ----------
-    words, width, smoother, parameters, pairs : str
-        The choices of the reading; ``smoother`` is None for the supervised method.
-    area, rate : str
-        The area and the percentage of labelled authors.
-    repeat : int
-        Which draw of the labelled authors, the same for all rows.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table1-readings``."""
     sigma = author_width(words, width)
     areas = _measured(words, sigma, smoother, parameters, rate, repeat)[pairs]
     return areas[area == "auc-pr"]

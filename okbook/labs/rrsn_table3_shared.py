@@ -25,28 +25,8 @@ from ..tables import Table
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #b88c3a13
 @lru_cache(maxsize=8)
 def shared_grids(task, setting, rate):
-    """Choose the parameters of all draws: those of the largest mean ROC area over their
-    cross-validations.
-
-    Parameters
-    ----------
-    task : LinkTask
-        The network.
-    setting : Transduction
-        How it is completed.
-    rate : {"5", "10", "20"}
-        How many nodes are labelled, in percent.
-
-    Returns
-    -------
-    tuple of (str, tuple of float)
-        A grid of one value for each parameter. A draw whose folds have no link does not
-        count.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-rrsn-proteins`.
-    """
+    """Choose the parameters of all draws: those of the largest mean ROC area over
+    their cross-validations."""
     searches = [
         complete(task, setting, rate, draw).cv_results for draw in range(N_DRAWS)
     ]
@@ -64,22 +44,7 @@ def shared_grids(task, setting, rate):
 
 # %% ../../nbs/23_protein_interactions_1_sharing.ipynb #d30b20ab
 def compute_shared(row, area, rate, repeat):
-    """Compute a cell of ``rrsn-table3-shared``.
-
-    Parameters
-    ----------
-    row : {"supervised", "semi-supervised"}
-        The method.
-    area, rate : str
-        As in :func:`okbook.labs.rrsn_protein_interactions.completion_area`.
-    repeat : int
-        Which draw of the labelled nodes.
-
-    Returns
-    -------
-    float
-        The area, in percent.
-    """
+    """Compute a cell of ``rrsn-table3-shared``."""
     task, setting = yeast_task(), TRANSDUCTIONS[row]
     return completion_area(
         task, setting, area, rate, repeat, **dict(shared_grids(task, setting, rate))

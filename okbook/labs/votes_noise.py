@@ -144,26 +144,7 @@ ROUNDS, LAST, SHIFTS = 60, 20, (0.0, 0.05, 0.1, 0.2, 0.5)
 
 def false_weight(number, percent):
     """Follow the share of AdaBoost's weight that lies on false labels, on a fold of
-    breast cancer.
-
-    Parameters
-    ----------
-    number : int
-        The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`; also the state of
-        the random numbers.
-    percent : float
-        False labels in the training part, per cent.
-
-    Returns
-    -------
-    ndarray of shape (n_rounds + 1,)
-        The share before each round, and after the last one.
-
-    Notes
-    -----
-    For two classes the weight of an example is in proportion to ``exp(-y f)``,
-    eq-ada-unrolled. Derived in the lab :ref:`lab-votes-noise`.
-    """
+    breast cancer (eq-ada-unrolled)."""
     X, y = load_task("wdbc")
     train, _ = fold(y, number)
     labels = with_noise(y[train], percent)
@@ -183,29 +164,7 @@ def false_weight(number, percent):
 @cache
 def repeated_labels(method, number, percent=20):
     """Count how often a false label is repeated for an example near the mislabelled
-    one, on a fold of breast cancer.
-
-    Parameters
-    ----------
-    method : {"tree", "bagging", "stochastic", "AdaBoost"}
-        The learner; a vote has 60 hypotheses.
-    number : int
-        The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`; also the state of
-        the random numbers.
-    percent : float, default=20
-        False labels in the training part, per cent.
-
-    Returns
-    -------
-    list of float
-        For each of ``SHIFTS`` the share of mislabelled examples that get their false
-        label when every attribute is moved by a normal number, with that part of the
-        attribute's deviation.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise`.
-    """
+    one, on a fold of breast cancer."""
     X, y = load_task("wdbc")
     train, _ = fold(y, number)
     labels = with_noise(y[train], percent)
@@ -221,25 +180,7 @@ def repeated_labels(method, number, percent=20):
 
 
 def compute_false(row, repeat, noise=None, shift=None):
-    """Compute a cell of ``votes-false-labels``.
-
-    Parameters
-    ----------
-    row : str
-        A method.
-    repeat : int
-        The fold, as in :func:`okbook.labs.votes_noise_protocol.fold`.
-    noise : int, optional
-        The level of noise, in percent, at which weights are followed.
-    shift : float, optional
-        One of ``SHIFTS``, by which examples are moved.
-
-    Returns
-    -------
-    float
-        The mean share of the weight over the last ``LAST`` rounds, or the share of
-        false labels that are repeated.
-    """
+    """Compute a cell of ``votes-false-labels``."""
     if shift is not None:
         return repeated_labels(row, repeat)[SHIFTS.index(shift)]
     return false_weight(repeat, float(noise))[-LAST:].mean()
@@ -265,18 +206,7 @@ FALSE = Table(
 # %% ../../nbs/51_noise.ipynb #e3336ec2
 def count_tests(row):
     """Compute a cell of ``votes-tests``: count the different tests at the root of a
-    tree.
-
-    Parameters
-    ----------
-    row : str
-        A dataset.
-
-    Returns
-    -------
-    int
-        The number of thresholds of all attributes together.
-    """
+    tree."""
     return sum(len(np.unique(column)) - 1 for column in load_task(DATASETS[row])[0].T)
 
 
@@ -304,46 +234,13 @@ TERMS = ("trees", "disagreement", "vote")
 
 
 def numbers_of_attributes(row):
-    """List the numbers of attributes that a node may draw.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``ATTRIBUTE_SETS``.
-
-    Returns
-    -------
-    list of int
-        One, two, the root, a quarter, a half and all of the attributes.
-    """
+    """List the numbers of attributes that a node may draw."""
     p = REGISTRY[ATTRIBUTE_SETS[row]]["parts"]["all"]["shapes"]["data"][1]
     return sorted({1, 2, round(p**0.5), round(p / 4), p // 2, p})
 
 
 def vote_terms(shares, codes):
-    """Find the terms of the loss of a vote.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n, n_classes)
-        Shares of the votes for each class.
-    codes : ndarray of int of shape (n,)
-        The true classes.
-
-    Returns
-    -------
-    dict of str to float
-        ``"trees"``, the mean error of the hypotheses; ``"disagreement"``, half of the
-        probability that two of them disagree; the loss of the vote is the difference of
-        the two (eq-vote-diversity). ``"vote"``, its error.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.votes_noise import vote_terms
-    >>> vote_terms(np.array([[0.75, 0.25]]), np.array([0]))
-    {'trees': 0.25, 'disagreement': 0.1875, 'vote': 0.0}
-    """
+    """Find the terms of the loss of a vote (eq-vote-diversity)."""
     good = shares[np.arange(len(codes)), codes]
     half = (1 - (shares**2).sum(axis=1)) / 2
     wrong = first_largest(shares, MEAN_TERMS) != codes
@@ -363,26 +260,7 @@ def _embedded_digits():
 @cache
 def run_attributes(row, m, repeat):
     """Grow a vote of sixty trees that draw attributes at random, and judge it out of
-    bag.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``ATTRIBUTE_SETS``; of the digits the first 400 are used.
-    m : int
-        How many attributes a node draws.
-    repeat : int
-        State of the random numbers.
-
-    Returns
-    -------
-    dict of str to float
-        As of :func:`vote_terms`.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise`.
-    """
+    bag."""
     X, y = (
         (part[:400] for part in _embedded_digits())
         if row == "digits"
@@ -398,24 +276,7 @@ def run_attributes(row, m, repeat):
 
 
 def compute_attributes(row, m, term, repeat):
-    """Compute a cell of ``votes-attributes``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``ATTRIBUTE_SETS``.
-    m : int
-        The number of attributes.
-    term : str
-        One of ``TERMS``.
-    repeat : int
-        State of the random numbers.
-
-    Returns
-    -------
-    float
-        An error, or half of a probability to disagree.
-    """
+    """Compute a cell of ``votes-attributes``."""
     return run_attributes(row, m, repeat)[term]
 
 
@@ -451,30 +312,7 @@ MARGIN_SETS = {
 @cache
 def run_margins(row, split):
     """Let the hypotheses of AdaBoost vote with its weights and with those of the
-    largest margin.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``MARGIN_SETS``.
-    split : int
-        State of the random numbers that divide the set into halves.
-
-    Returns
-    -------
-    dict of str to float
-        For each of the two, ``"AdaBoost"`` and ``"largest"``, the smallest training
-        margin (``"margin, largest"``) and the error on the other half (``"error,
-        largest"``). Of the examples with flipped labels, if there are any, the
-        ``"noise"``, their part of the examples, and their part of AdaBoost's last
-        weights and of the hardest distribution, ``"noise, AdaBoost"`` and ``"noise,
-        largest"``.
-
-    Notes
-    -----
-    Equations eq-margin-primal and eq-margin-dual. Derived in the lab
-    :ref:`lab-votes-noise`.
-    """
+    largest margin (eq-margin-primal, eq-margin-dual)."""
     name, noise = MARGIN_SETS[row]
     X, y = (
         load_task(name)
@@ -507,22 +345,7 @@ def run_margins(row, split):
 
 
 def compute_margins(row, column, repeat):
-    """Compute a cell of ``votes-margins``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``MARGIN_SETS``.
-    column : str
-        A quantity of :func:`run_margins`.
-    repeat : int
-        The split.
-
-    Returns
-    -------
-    float
-        A margin, an error or a part.
-    """
+    """Compute a cell of ``votes-margins``."""
     return run_margins(row, repeat)[column]
 
 
@@ -573,25 +396,7 @@ PURE_VOTES |= {
 @cache
 def run_pure(row, split):
     """Let trees vote that are grown to the end, on odd and even digits, and AdaBoost
-    beside them.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``PURE_VOTES``.
-    split : int
-        State of the random numbers of the halves and of the learner.
-
-    Returns
-    -------
-    dict of str to float
-        The ``"smallest margin"`` of a training example, the test ``"error"`` and the
-        ``"mean margin"`` of a test example.
-
-    Notes
-    -----
-    Margins are those of eq-margin-def. Derived in the lab :ref:`lab-votes-noise`.
-    """
+    beside them (eq-margin-def)."""
     X, y = _embedded_digits()
     halves = train_test_split(
         X, y % 2, test_size=0.5, random_state=split, stratify=y % 2
@@ -606,22 +411,7 @@ def run_pure(row, split):
 
 
 def compute_pure(row, column, repeat):
-    """Compute a cell of ``votes-pure``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``PURE_VOTES``.
-    column : str
-        A quantity of :func:`run_pure`.
-    repeat : int
-        The split.
-
-    Returns
-    -------
-    float
-        A margin or an error.
-    """
+    """Compute a cell of ``votes-pure``."""
     return run_pure(row, repeat)[column]
 
 
@@ -651,27 +441,8 @@ DIVERSE_SETS = ("ten digits", "tumours")
 
 @cache
 def run_diversity(row, dataset, split):
-    """Measure the diversity and the errors of a family of 51 trees on test examples.
-
-    Parameters
-    ----------
-    row : {"bagging", "AdaBoost", "stochastic"}
-        The family.
-    dataset : {"ten digits", "tumours"}
-        The examples.
-    split : int
-        State of the random numbers of the halves and of the learner.
-
-    Returns
-    -------
-    dict of str to float
-        Over the pairs of trees the mean ``"kappa"`` (eq-margin-kappa); the ``"mean
-        error"`` and the ``"largest error"`` of a tree; the error of the ``"vote"``.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise`.
-    """
+    """Measure the diversity and the errors of a family of 51 trees on test examples
+    (eq-margin-kappa)."""
     X, y = _embedded_digits() if dataset == "ten digits" else load_task("wdbc")
     train, test, y_train, y_test = train_test_split(
         X, y, test_size=0.5, random_state=split
@@ -687,24 +458,7 @@ def run_diversity(row, dataset, split):
 
 
 def compute_diversity(row, dataset, quantity, repeat):
-    """Compute a cell of ``votes-diversity``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``FAMILIES``.
-    dataset : str
-        One of ``DIVERSE_SETS``.
-    quantity : str
-        A quantity of :func:`run_diversity`.
-    repeat : int
-        The split.
-
-    Returns
-    -------
-    float
-        A kappa or an error.
-    """
+    """Compute a cell of ``votes-diversity``."""
     return run_diversity(row, dataset, repeat)[quantity]
 
 
@@ -747,52 +501,14 @@ DEFINITIONS = {"Breiman": "breiman", "Kohavi and Wolpert": "kohavi-wolpert"}
 
 
 def wave_class(X):
-    """The best answer on the wave: the class above it or below it.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, 2)
-        Points of the unit square.
-
-    Returns
-    -------
-    ndarray of int of shape (n,)
-        1 above the wave, 0 below it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.votes_noise import wave_class
-    >>> wave_class(np.array([[0.25, 0.7], [0.75, 0.7]])).tolist()
-    [0, 1]
-    """
+    """The best answer on the wave: the class above it or below it."""
     return (X[:, 1] > 0.5 + 0.3 * np.sin(2 * np.pi * X[:, 0])).astype(int)
 
 
 @cache
 def run_bias(row, noise, repeat):
-    """Measure the bias and the variance of a learner on the wave.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``BIASED``.
-    noise : int
-        Per cent of false labels, in the samples and in the queries.
-    repeat : int
-        State of the random numbers: of the queries, which are the same for all
-        learners, and of the samples.
-
-    Returns
-    -------
-    dict of (str, str) to float
-        For each definition the mean ``"bias"`` and ``"variance"`` over the queries.
-
-    Notes
-    -----
-    Equations eq-vote-breiman and eq-vote-kohavi. Derived in the lab
-    :ref:`lab-votes-noise`.
-    """
+    """Measure the bias and the variance of a learner on the wave (eq-vote-breiman,
+    eq-vote-kohavi)."""
     rng, share = np.random.default_rng(repeat), noise / 100
     queries, answers = rng.random((N_QUERIES, 2)), []
     for sample in range(N_SAMPLES):
@@ -811,26 +527,7 @@ def run_bias(row, noise, repeat):
 
 
 def compute_bias(row, noise, definition, part, repeat):
-    """Compute a cell of ``votes-bias``.
-
-    Parameters
-    ----------
-    row : str
-        A key of ``BIASED``.
-    noise : int
-        Per cent of false labels.
-    definition : str
-        A key of ``DEFINITIONS``.
-    part : {"bias", "variance"}
-        The part of the error.
-    repeat : int
-        State of the random numbers.
-
-    Returns
-    -------
-    float
-        The mean over the queries.
-    """
+    """Compute a cell of ``votes-bias``."""
     return run_bias(row, noise, repeat)[definition, part]
 
 
@@ -861,34 +558,8 @@ TABLES.append(BIAS)
 
 # %% ../../nbs/51_noise.ipynb #n8000013
 def compare_ranks(errors):
-    """Compare methods over many data sets by their ranks.
-
-    Parameters
-    ----------
-    errors : array-like of shape (n_sets, n_methods)
-        Mean errors.
-
-    Returns
-    -------
-    dict
-        ``ranks``, the mean rank of each method (1 is best); ``chi2`` of Friedman, ``F``
-        of Iman and Davenport with its ``p``; ``cd``, Nemenyi's critical difference at
-        0.05.
-
-    Notes
-    -----
-    Equations ``eq-noise-friedman`` and ``eq-noise-nemenyi``. Derived in the lab
-    :ref:`lab-votes-noise`.
-
-    Examples
-    --------
-    >>> from okbook.labs.votes_noise import compare_ranks
-    >>> found = compare_ranks(
-    ...     [[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.1, 0.3, 0.2], [0.2, 0.25, 0.3]]
-    ... )
-    >>> found["ranks"].tolist()
-    [1.0, 2.25, 2.75]
-    """
+    """Compare methods over many data sets by their ranks (eq-noise-friedman,
+    eq-noise-nemenyi)."""
     errors = np.asarray(errors, dtype=float)
     n, k = errors.shape
     chi2 = friedmanchisquare(*errors.T).statistic
@@ -909,31 +580,7 @@ LEVEL = 0.05
 
 
 def judge(claims):
-    """Judge claims that differences are negative, each over many data sets.
-
-    Parameters
-    ----------
-    claims : dict of str to array-like of shape (n_sets,)
-        For each claim one number a data set, which is negative if the set agrees.
-
-    Returns
-    -------
-    dict of str to dict
-        For each claim the ``mean`` over the sets; how many ``agree`` and ``disagree``;
-        ``p`` of Wilcoxon's signed-rank test, two-sided, and ``holm``, the same
-        corrected for the number of claims; and the ``verdict``: "supported" or
-        "contradicted" if ``holm`` is below 0.05, else "not supported".
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise`.
-
-    Examples
-    --------
-    >>> from okbook.labs.votes_noise import judge
-    >>> judge({"all fall": [-1, -2, -3, -4, -5, -6, -7]})["all fall"]["verdict"]
-    'supported'
-    """
+    """Judge claims that differences are negative, each over many data sets."""
     found = {}
     for name, values in claims.items():
         values = np.asarray(values, dtype=float)
@@ -957,25 +604,7 @@ def judge(claims):
 
 # %% ../../nbs/51_noise.ipynb #n8000021
 def chain(errors, order):
-    """Judge the claim that methods are in an order, pair by pair.
-
-    Parameters
-    ----------
-    errors : dict of str to array-like of shape (n_sets,)
-        Mean errors of each method.
-    order : sequence of str
-        Methods, the best first.
-
-    Returns
-    -------
-    dict of str to dict
-        As of :func:`judge`, one claim a pair: that the first of the two has the smaller
-        error.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise`.
-    """
+    """Judge the claim that methods are in an order, pair by pair."""
     pairs = combinations(order, 2)
     return judge(
         {
@@ -986,24 +615,7 @@ def chain(errors, order):
 
 
 def conclude(judged):
-    """Draw one verdict from those of several claims.
-
-    Parameters
-    ----------
-    judged : dict of str to dict
-        As of :func:`judge`.
-
-    Returns
-    -------
-    str
-        "supported" if all are, "contradicted" if any is, else "not supported".
-
-    Examples
-    --------
-    >>> from okbook.labs.votes_noise import conclude
-    >>> conclude({"one": {"verdict": "supported"}, "two": {"verdict": "not supported"}})
-    'not supported'
-    """
+    """Draw one verdict from those of several claims."""
     verdicts = {one["verdict"] for one in judged.values()}
     if "contradicted" in verdicts:
         return "contradicted"
@@ -1011,24 +623,5 @@ def conclude(judged):
 
 # %% ../../nbs/51_noise.ipynb #n8000023
 def slope_per_doubling(sizes, differences):
-    """Find how much differences grow when the number of examples doubles.
-
-    Parameters
-    ----------
-    sizes : array-like of shape (n_sizes,)
-        Numbers of examples.
-    differences : array-like of shape (n_sizes, n_folds)
-        What is measured at each size.
-
-    Returns
-    -------
-    ndarray of shape (n_folds,)
-        Slopes of the least-squares lines against the binary logarithm of the size.
-
-    Examples
-    --------
-    >>> from okbook.labs.votes_noise import slope_per_doubling
-    >>> slope_per_doubling([50, 100, 200], [[3.0], [2.0], [1.0]]).round(6).tolist()
-    [-1.0]
-    """
+    """Find how much differences grow when the number of examples doubles."""
     return np.polyfit(np.log2(sizes), differences, 1)[0]

@@ -27,24 +27,7 @@ DATASETS = {name.capitalize(): name for name in UCI}
 
 @lru_cache(maxsize=12)
 def load_task(name):
-    """Load the inputs of a dataset, and its classes as codes.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-
-    Returns
-    -------
-    X : ndarray of shape (n, p)
-        The inputs; a missing answer (in Vote) is half way between no and yes.
-    y : ndarray of int of shape (n,)
-        The classes, 0 and 1.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise-protocol`.
-    """
+    """Load the inputs of a dataset, and its classes as codes."""
     bunch = load_uci(name)
     return np.nan_to_num(bunch.data, nan=0.5), np.unique(
         bunch.target, return_inverse=True
@@ -53,33 +36,7 @@ def load_task(name):
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000009
 def fold(y, number):
     """Find the training and the test part of a fold of repeated, stratified ten-fold
-    cross-validation.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        The classes.
-    number : int
-        Ten times the repetition, plus the fold.
-
-    Returns
-    -------
-    train : ndarray of int
-        Rows of the training part, in random order.
-    test : ndarray of int
-        Rows of the test part.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise-protocol`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.votes_noise_protocol import fold
-    >>> [len(part) for part in fold(np.arange(100) % 2, number=23)]
-    [90, 10]
-    """
+    cross-validation."""
     repeat, which = divmod(number, FOLDS)
     splits = StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(
         np.zeros(len(y)), y
@@ -89,31 +46,7 @@ def fold(y, number):
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000012
 def with_noise(y, percent):
-    """Flip a given percentage of the labels, the first ones.
-
-    Parameters
-    ----------
-    y : ndarray of int of shape (n,)
-        Classes 0 and 1, in random order.
-    percent : float
-        How many of a hundred become false.
-
-    Returns
-    -------
-    ndarray of int of shape (n,)
-        The classes, of which ``round(n percent / 100)`` are false.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise-protocol`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from okbook.labs.votes_noise_protocol import with_noise
-    >>> with_noise(np.array([0, 1, 0, 1, 0]), percent=40)
-    array([1, 0, 0, 1, 0])
-    """
+    """Flip a given percentage of the labels, the first ones."""
     y = y.copy()
     false = round(len(y) * percent / 100)
     y[:false] = 1 - y[:false]
@@ -121,26 +54,7 @@ def with_noise(y, percent):
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000015
 def learner(method, confidence=CONFIDENCE, seed=None):
-    """Make a learner of the protocol.
-
-    Parameters
-    ----------
-    method : {"tree", "bagging", "stochastic", "AdaBoost"}
-        One tree, or a vote of 200.
-    confidence : float, optional
-        Of the pruning; ``None`` does not prune.
-    seed : int, optional
-        State of the random numbers.
-
-    Returns
-    -------
-    estimator
-        Not yet fitted.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise-protocol`.
-    """
+    """Make a learner of the protocol."""
     options = {"min_samples_leaf": 2, "confidence": confidence}
     tree = RandomizedTreeClassifier(**options, random_state=seed)
     if method == "tree":
@@ -158,37 +72,7 @@ def learner(method, confidence=CONFIDENCE, seed=None):
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000017
 def run_fold(name, number, method, seed, noise=0, size=None, confidence=CONFIDENCE):
-    """Run the protocol on one fold.
-
-    Parameters
-    ----------
-    name : str
-        A name of ``okbook.datasets.UCI``.
-    number : int
-        The fold, as in :func:`fold`.
-    method : {"tree", "bagging", "stochastic", "AdaBoost"}
-        The learner.
-    seed : int
-        State of the learner's random numbers.
-    noise : float, default=0
-        False labels in the training part, per cent.
-    size : int, optional
-        How many training examples are kept; by default all.
-    confidence : float, optional
-        Of the pruning; ``None`` does not prune.
-
-    Returns
-    -------
-    error : float
-        On the test part, whose labels are true.
-    n_asking : int
-        How many hypotheses ask at least one question: fewer than 200 if AdaBoost
-        stopped early, or if pruning left nothing of a tree but its root.
-
-    Notes
-    -----
-    Derived in the lab :ref:`lab-votes-noise-protocol`.
-    """
+    """Run the protocol on one fold."""
     X, y = load_task(name)
     train, test = fold(y, number)
     train = train[:size]
@@ -216,25 +100,7 @@ COLUMNS = {
 
 
 def compute_cell(row, column, repeat, seed):
-    """Compute a cell of ``votes-noise``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset.
-    column : str
-        A method and a level of noise, a key of ``COLUMNS``.
-    repeat : int
-        The fold, as in :func:`fold`.
-    seed : int
-        State of the learner's random numbers; folds and false labels are the same for
-        all columns.
-
-    Returns
-    -------
-    float
-        The error on the test part.
-    """
+    """Compute a cell of ``votes-noise``."""
     return run_fold(DATASETS[row], repeat, seed=seed, **COLUMNS[column])[0]
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000023
@@ -247,25 +113,7 @@ SIZE_COLUMNS = {
 
 
 def compute_size(row, column, repeat, seed):
-    """Compute a cell of ``votes-noise-size``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset.
-    column : str
-        A method and a number of training examples, a key of ``SIZE_COLUMNS``.
-    repeat : int
-        The fold, as in :func:`fold`.
-    seed : int
-        State of the learner's random numbers; the examples are the same for all
-        methods.
-
-    Returns
-    -------
-    float
-        The error on the test part.
-    """
+    """Compute a cell of ``votes-noise-size``."""
     return run_fold(DATASETS[row], repeat, seed=seed, **SIZE_COLUMNS[column])[0]
 
 # %% ../../nbs/51_noise_1_protocol.ipynb #n9000025
@@ -290,26 +138,7 @@ COUNTED = {
 
 
 def compute_variant(row, column, repeat, seed):
-    """Compute a cell of ``votes-noise-pruning``.
-
-    Parameters
-    ----------
-    row : str
-        A dataset.
-    column : str
-        A key of ``VARIANTS`` or of ``COUNTED``.
-    repeat : int
-        The fold, as in :func:`fold`.
-    seed : int
-        State of the learner's random numbers; folds and false labels are those of
-        ``votes-noise``.
-
-    Returns
-    -------
-    float
-        The error on the test part, or how many of AdaBoost's trees ask at least one
-        question.
-    """
+    """Compute a cell of ``votes-noise-pruning``."""
     error, n_asking = run_fold(
         DATASETS[row], repeat, seed=seed, **(VARIANTS | COUNTED)[column]
     )

@@ -438,7 +438,7 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         """Features of the outputs, centred and weighted; without such, or with many,
         those of 20 directions, and what the Gram matrix has besides."""
         n, system = self._n_outputs_given, self._weighting
-        if hasattr(self.kernel_, "features"):
+        if self._has_features:
             Z = self._feature_rows()
             if isinstance(Z, np.ndarray) and Z.shape[1] <= n // 4:
                 return system.rows(Z)[0][seen], None

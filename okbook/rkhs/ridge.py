@@ -546,7 +546,7 @@ class OutputKernelRidge(InputKernelMixin, OutputKernelMixin, BaseEstimator):
 
     def _solve_features(self, sample_weight):
         """The dual coefficients of the features of the outputs, if they have such."""
-        if hasattr(self.kernel_, "features"):
+        if self._has_features:
             self._table("features", self._feature_rows, 0)
 
     @property

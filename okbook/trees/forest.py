@@ -379,7 +379,7 @@ class _Forest(LeafMixin, BaseEstimator):
                 f"trees are needed.",
                 stacklevel=3,
             )
-        if hasattr(self.kernel_, "features"):
+        if self._has_features:
             W = _LeftOut(self, X, rows, left_out)
             y, by_index = self.outputs_[rows], False
         else:  # by index: the Gram matrix is there already

@@ -22,7 +22,6 @@ API = HTML / "nbs" / "api"
 SOURCES = api_pages.sources()
 PUBLIC = [entry for entries in api_pages.packages().values() for entry in entries]
 ROW = re.compile(r"^   \* - :py:\w+:`[^<`]+<([\w.]+)>`\n     - (.*)$", re.M)
-CONSTANT = re.compile(r"^   (okbook\.[\w.]+) ``.+?`` ?(.*)$", re.M)
 LARGEST = 250_000  # bytes of a page, with the whole source of a class
 PHONE = {"width": 375, "height": 812}
 WIDE = """fonts => [...document.querySelectorAll("html, .sig, .api-source pre, table")]
@@ -33,7 +32,7 @@ WIDE = """fonts => [...document.querySelectorAll("html, .sig, .api-source pre, t
 def faces():
     "The modules that users import names from."
     for info in pkgutil.walk_packages(okbook.__path__, "okbook."):
-        if info.name.startswith("okbook._"):
+        if info.name.startswith(("okbook._", "okbook.labs")):
             continue  # no interface
         shown = equations.face(info.name)
         if shown == info.name and hasattr(importlib.import_module(shown), "__all__"):
@@ -43,21 +42,14 @@ def faces():
 def test_every_public_name_has_one_page_and_one_line():
     wanted = {f"{m}.{n}" for m in faces() for n in importlib.import_module(m).__all__}
     assert {entry.qualname for entry in PUBLIC} == wanted
-    lines = [
-        name
-        for text in SOURCES.values()
-        for pattern in (ROW, CONSTANT)
-        for name, _ in pattern.findall(text)
-    ]
-    assert sorted(name for name in lines if name not in api_pages.labs()) == sorted(
-        wanted
-    )
+    lines = [name for text in SOURCES.values() for name, _ in ROW.findall(text)]
+    assert sorted(lines) == sorted(wanted)
     described = [
         name
         for text in SOURCES.values()
         for name in re.findall(r"^\.\. auto\w+:: ([\w.]+)$", text, re.M)
     ]
-    assert sorted(described) == sorted(e.qualname for e in PUBLIC if e.kind != "data")
+    assert sorted(described) == sorted(e.qualname for e in PUBLIC)
     assert all(entry.docname in SOURCES for entry in PUBLIC)
     lower = [name.lower() for name in SOURCES]
     assert len(set(lower)) == len(lower), "two files of one name on some machines"
@@ -65,34 +57,9 @@ def test_every_public_name_has_one_page_and_one_line():
 
 @pytest.mark.parametrize("package", api_pages.packages())
 def test_every_line_has_a_sentence(package):
-    "Constants of the labs have their value instead."
-    text = SOURCES[f"{api_pages.FOLDER}/{package}"]
-    rows = ROW.findall(text)
-    if package in api_pages.libraries():
-        rows += CONSTANT.findall(text)
-    lacking = [
-        name
-        for name, said in rows
-        if len(said.split()) < 2 or not said.endswith((".", "*(internal)*"))
-    ]
-    assert rows or package in api_pages.labs()
-    assert not lacking
-
-
-def test_labs_stand_apart():
-    for package in api_pages.libraries():
-        assert api_pages.LABS not in SOURCES[f"{api_pages.FOLDER}/{package}"]
-    marked = {e.qualname for e in PUBLIC if api_pages.is_internal(e)}
-    assert all(name.startswith(f"{api_pages.LABS}.") for name in marked)
-    assert f"{api_pages.LABS}.rrsn_networks.kernel_entropy" in marked
-    assert f"{api_pages.LABS}.common.markdown_table" not in marked
-    assert f"{api_pages.LABS}.rrsn_networks.TABLE" not in marked
-    shown = re.findall(r":`\w+ <([\w.]+)>`\n.*\*\(internal\)\*$", _all_text(), re.M)
-    assert set(shown) == {n for n in marked if api_pages.find(n).kind != "data"}
-
-
-def _all_text():
-    return "\n".join(SOURCES.values())
+    rows = ROW.findall(SOURCES[f"{api_pages.FOLDER}/{package}"])
+    lacking = [n for n, said in rows if len(said.split()) < 2 or said[-1] != "."]
+    assert rows and not lacking
 
 
 @pytest.mark.parametrize(
@@ -204,8 +171,6 @@ def test_built_pages_link_to_the_book_and_back(built):
     }
     lacking = []
     for entry in PUBLIC:
-        if entry.kind == "data":
-            continue
         page = equations.chapters()[entry.module][0]
         cell = f"{page.rpartition('/')[2]}.html#def-{entry.name}"
         there = f'href="../{cell}"' in built[entry.qualname]
@@ -247,7 +212,7 @@ def test_the_sidebar_stops_at_the_packages(built):
     text = built["okbook.trees"]
     sidebar = text[text.index("bd-sidebar-primary") : text.index("<main")]
     links = set(re.findall(r'href="(okbook[\w.]*)\.html"', sidebar))
-    assert links <= {*api_pages.libraries(), api_pages.LABS} and len(links) > 5
+    assert links <= {*api_pages.packages()} and len(links) > 5
 
 
 def test_inventory_has_name_and_version(built):
@@ -264,7 +229,7 @@ def test_inventory_has_name_and_version(built):
 @pytest.mark.browser
 def test_signatures_wrap_on_a_phone(built, browser):  # noqa: F811
     "The longest ones: nothing of a page scrolls sideways."
-    functions = [e for e in PUBLIC if e.kind in ("class", "function")]
+    functions = [e for e in PUBLIC if e.kind != "exception"]
     longest = sorted(functions, key=lambda e: len(str(inspect.signature(e.function))))
     wide, tab = [], browser.new_page(viewport=PHONE)
     for entry in longest[-8:]:
