@@ -1,9 +1,18 @@
 """Kernels from random forests, and machines in the space of their leaves.
 
-``kernel`` has the kernel of a forest, its feature map, and alignment; ``hyperplanes``
-the votes and support vector machines on it; ``quality`` other measures of a kernel.
+``kernel`` has the kernel of a forest and alignment, ``counting`` its leaves and its
+feature map, ``ancestors`` two kernels beyond the leaves; ``hyperplanes`` the votes and
+support vector machines on it; ``quality`` other measures of a kernel.
 """
 
+from .ancestors import (
+    CentredForestKernel,
+    nearest_ancestor_gram,
+)
+from .counting import (
+    leaf_map,
+    shared_leaf_gram,
+)
 from .hyperplanes import (
     ForestKernelSVC,
     linear_svm,
@@ -13,11 +22,7 @@ from .hyperplanes import (
     vote_hyperplane,
 )
 from .kernel import (
-    CentredForestKernel,
     ForestKernel,
-    leaf_map,
-    nearest_ancestor_gram,
-    shared_leaf_gram,
     target_alignment,
 )
 from .quality import (

@@ -43,13 +43,8 @@ from ..core.checks import check_array, check_class_weight, validate_data
 from ..core.predictor import check_labels
 from ..core.rounding import first_largest, sum_rounding
 from ..core.scores import check_grid, check_learner
-from okbook.forest_kernel.kernel import (
-    ForestKernel,
-    check_rows,
-    class_signs,
-    forest_trees,
-    tree_shape,
-)
+from .counting import check_rows, forest_trees, tree_shape
+from .kernel import ForestKernel, class_signs
 
 # %% ../../nbs/03_forest_kernel_1_hyperplanes.ipynb #87d0dd45
 def separating_hyperplane(Phi: Inputs, y: ArrayLike) -> tuple[Array, float] | None:

@@ -1,9 +1,9 @@
 """Combinations of kernels, learnt in two stages.
 
 ``pairs`` has the problem on pairs of examples and its regularisers, ``duality`` its
-dual and the certificates, ``solvers`` the solvers, and ``machines`` the transformer
-that combines kernels and the support vector machines on a combined kernel.
-``semidefinite`` learns the Gram matrix and the machine in one program, for comparison.
+dual and the certificates, ``solvers`` the solvers, ``path`` solutions for many values
+of lambda, and ``machines`` the transformer that combines kernels and the support
+vector machines on a combined kernel. ``semidefinite`` learns the Gram matrix and the machine in one program, for comparison.
 """
 
 from .certificates import (
@@ -32,12 +32,17 @@ from .pairs import (
     pair_labels,
     standardize_gram,
 )
+from .path import (
+    mkl_path,
+)
 from .semidefinite import (
     learn_gram,
     machine_value,
 )
-from .path import mkl_path
-from .solvers import solve_newton, solve_sgd
+from .solvers import (
+    solve_newton,
+    solve_sgd,
+)
 
 __all__ = [
     "AlignmentMKL",

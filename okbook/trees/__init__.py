@@ -1,8 +1,8 @@
 """Trees whose outputs live in the feature space of a kernel.
 
 `criterion` measures the variance of outputs and the score of a split, `nodes` is a
-grown tree, `growth` grows one, `tree` has the estimator, `pruning` removes its branches, `export` shows it, and
-`forest` averages many of them. The hot loops of the search are in `_splits`.
+grown tree, `growth` grows one, `tree` has the estimator, `pruning` removes its
+branches, `export` shows it, and `forest` averages many of them. The hot loops of the search are in `_splits`.
 """
 
 from .criterion import (
@@ -20,12 +20,16 @@ from .forest import (
 from .lookup import (
     LeafMixin,
 )
+from .nodes import (
+    Tree,
+)
 from .pruning import (
     prune_tree,
     weakest_links,
 )
-from .tree import OutputKernelTree
-from .nodes import Tree
+from .tree import (
+    OutputKernelTree,
+)
 
 __all__ = [
     "LeafMixin",

@@ -38,6 +38,7 @@ from okbook.forest_kernel import (
     CentredForestKernel,
     ForestKernel,
     ForestKernelSVC,
+    counting,
     hyperplanes,
     kernel as module,
     leaf_map,
@@ -50,8 +51,9 @@ from okbook.forest_kernel import (
     target_alignment,
     vote_hyperplane,
 )
+from okbook.forest_kernel.ancestors import ancestor_map
+from okbook.forest_kernel.counting import leaf_numbers, tree_shape
 from okbook.forest_kernel.hyperplanes import best_intercept, leaf_machines
-from okbook.forest_kernel.kernel import ancestor_map, leaf_numbers, tree_shape
 from okbook.trees import OutputKernelExtraTrees, OutputKernelRandomForest
 
 FORESTS = {
@@ -871,8 +873,8 @@ def test_a_gram_matrix_too_large_for_memory(data, monkeypatch):
         MemoryError,
         match=r"1000000 x 1000000 in single precision takes 3,725.3 GiB.*linear",
     ):
-        module._check_memory(10**6, 10**6)
-    monkeypatch.setattr(module, "_free_memory", lambda: 4 * 90 * 90 - 1)
+        counting._check_memory(10**6, 10**6)
+    monkeypatch.setattr(counting, "_free_memory", lambda: 4 * 90 * 90 - 1)
     with pytest.raises(MemoryError, match="90 x 90"):
         fitted.gram()
     assert fitted.gram(X[:5]).shape == (5, 5)

@@ -33,11 +33,12 @@ def read_pages(root=ROOT):
 
 PAGES = read_pages()
 EMPTY = ("okbook", "okbook.labs")  # their faces show no names
-# What these pages export is used before: implementation notes, and two further topics.
+# What these pages export is used before: implementation notes, three further topics.
 NOTES = {
     page.removeprefix("nbs/") for page, key in layers.pages().items() if key == "note"
 }
-NOTES |= {"01_trees_8_categorical", "05_ensembles_2_weak_learners"}
+NOTES |= {"01_trees_8_categorical", "03_forest_kernel_4_ancestors"}
+NOTES |= {"05_ensembles_2_weak_learners"}
 # The appendix that attempts to refute the chapters.
 ORACLE = "93"
 
