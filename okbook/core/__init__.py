@@ -1,11 +1,17 @@
 """Kernels on outputs, and the one predictor that all methods share.
 
-``kernels`` has kernels and the algebra of Gram matrices, ``objects`` kernels on strings,
-rankings, sets and graphs, ``predictor`` losses, pre-images and the predictor from
-weights, ``scores`` curves, scores and folds, and ``refutation`` the search for
-counterexamples.
+``kernels`` has kernels, ``gram`` checks and factors of Gram matrices, ``objects``
+kernels on strings, rankings, sets and graphs, ``predictor`` losses, pre-images and the
+predictor from weights, ``scores`` curves, scores and folds, and ``refutation`` the
+search for counterexamples.
 """
 
+from .gram import (
+    check_gram,
+    check_psd,
+    is_psd,
+    pivoted_cholesky,
+)
 from .kernels import (
     DiffusionKernel,
     DiracKernel,
@@ -19,15 +25,11 @@ from .kernels import (
     RBFKernel,
     TanimotoKernel,
     center_gram,
-    check_gram,
     check_kernel,
-    check_psd,
     diffusion_gram,
     graph_adjacency,
     graph_laplacian,
-    is_psd,
     normalize_gram,
-    pivoted_cholesky,
     squared_distances,
 )
 from .objects import (
@@ -63,9 +65,6 @@ from .scale import (
     predict_in_batches,
     write_gram,
 )
-from .series import (
-    GlobalAlignmentKernel,
-)
 from .scores import (
     GridEndWarning,
     StratifiedOrderFold,
@@ -79,6 +78,9 @@ from .scores import (
     roc_auc,
     top_k_decoding_accuracy,
     vertical_roc,
+)
+from .series import (
+    GlobalAlignmentKernel,
 )
 from .similarities import (
     SimilarityKernel,

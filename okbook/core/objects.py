@@ -22,11 +22,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import row_norms
 
 from .._types import KernelLike, Outputs
+from .gram import check_gram
 from okbook.core.kernels import (
     _KERNELS,
     Kernel,
     _unlabelled,
-    check_gram,
     check_kernel,
     graph_adjacency,
 )

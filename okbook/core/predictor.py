@@ -41,16 +41,15 @@ from okbook.core.checks import (
     check_square,
     validate_data,
 )
+from .gram import check_gram, check_psd
 from okbook.core.kernels import (
     DiffusionKernel,
     DiracKernel,
     GramKernel,
     LinearKernel,
     _IndexKernel,
-    check_gram,
     check_kernel,
     check_kernel_params,
-    check_psd,
     diffusion_gram,
 )
 from okbook.core.rounding import (

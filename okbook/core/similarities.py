@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from .checks import check_array, check_finite
-from .kernels import Kernel, check_gram, check_kernel
+from .gram import check_gram
+from .kernels import Kernel, check_kernel
 
 # %% ../../nbs/00_core_3_similarities.ipynb #acbfd940
 _METHODS = StrOptions({"clip", "flip", "shift"})

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike
 from ..core import DiracKernel, LinearKernel, OutputKernelMixin, pivoted_cholesky
 from ..core.checks import check_sample_weight
-from ..core.kernels import is_factor
+from ..core.gram import is_factor
 from ..core.predictor import KERNEL_TERMS
 from ..core.rounding import sum_rounding
 from okbook.trees._splits import (

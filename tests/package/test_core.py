@@ -50,8 +50,8 @@ from okbook.core import (
     diffusion_gram,
     feature_space_losses,
     feature_space_variance,
+    gram,
     is_psd,
-    kernels,
     output_kernel_loss,
     pivoted_cholesky,
     predictor,
@@ -463,8 +463,8 @@ def test_the_tolerance_for_rounding(dtype, lowest, max_exact):
 
 def test_the_diagonal_is_looked_at_first():
     K = np.diag([1.0, 1.0, -3e-6])
-    assert "diagonal" in kernels._indefinite(K)
-    assert kernels._indefinite(np.diag([1.0, 1.0, -3e-7])) is None
+    assert "diagonal" in gram._indefinite(K)
+    assert gram._indefinite(np.diag([1.0, 1.0, -3e-7])) is None
     with pytest.raises(ValueError, match="A must be .* diagonal goes down to -3e-06"):
         core.check_psd(K, name="A")
 
@@ -491,12 +491,12 @@ def test_a_factor_is_recognised():
     direction = rng.standard_normal(60)
     direction /= np.linalg.norm(direction)
     size = K.diagonal().mean()
-    assert core.kernels.is_factor(Phi, K) and not core.kernels.is_factor(Phi[:, :3], K)
+    assert core.gram.is_factor(Phi, K) and not core.gram.is_factor(Phi[:, :3], K)
     for part, same in ((1e-10, True), (1e-6, False)):
         moved = K - part * size * np.outer(direction, direction)
-        assert core.kernels.is_factor(Phi, moved) is same
+        assert core.gram.is_factor(Phi, moved) is same
     flat = np.full((400, 400), 1 / 400)  # the norm is that of whole products
-    assert not core.kernels.is_factor(np.eye(400), np.eye(400) + 3e-8 * flat)
+    assert not core.gram.is_factor(np.eye(400), np.eye(400) + 3e-8 * flat)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
