@@ -1,10 +1,11 @@
-"""Regression towards the feature space of an output kernel, in a vector-valued RKHS.
+"""Regression towards the feature space of an output kernel.
 
 ``ridge`` has ridge regression, ``leave_one_out`` the choice of its ridge and kernel
-dependency estimation, ``semi_supervised`` the use of unlabelled examples,
-``semi_estimators`` its estimators, ``decomposable`` other operator-valued kernels and
-another loss, ``links`` the prediction of links in a network, ``folds`` and ``search``
-the choice of its parameters, and ``networks`` other methods for it.
+dependency estimation, ``operators`` spaces of operator-valued kernels,
+``semi_supervised`` the use of unlabelled examples, ``semi_estimators`` its estimators,
+``decomposable`` other operator-valued kernels and another loss, ``links`` the
+prediction of links in a network, ``folds`` and ``search`` the choice of its parameters,
+and ``networks`` other methods for it.
 """
 
 from .decomposable import (
@@ -44,14 +45,16 @@ from .networks import (
     MetricLinks,
     PairwiseKernelSVM,
 )
-from .ridge import (
-    OutputKernelRidge,
+from .operators import (
     RKHSFunction,
     block_gram,
     operator_ridge,
+    times_identity,
+)
+from .ridge import (
+    OutputKernelRidge,
     ridge_factor,
     ridge_weights,
-    times_identity,
 )
 from .search import (
     LinkPredictorCV,

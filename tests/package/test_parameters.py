@@ -571,7 +571,7 @@ CHECKED_INSIDE = {
     ("rkhs.folds.pair_folds", "random_state"): "KFold",
     ("ensembles.bagging.bootstrap_sample", "random_state"): "check_random_state",
     ("rkhs.ridge.ridge_factor", "lam"): "check_penalty",
-    ("rkhs.ridge.operator_ridge", "lam"): "check_penalty",
+    ("rkhs.operators.operator_ridge", "lam"): "check_penalty",
     ("mkl.duality.certificate", "lam"): "dual_value",
     ("mkl.duality.duality_gap", "lam"): "dual_value",
     ("mkl.pairs.nonnegative_quadratic", "max_steps"): "a step of solve_newton",
