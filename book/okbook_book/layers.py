@@ -7,9 +7,9 @@
   *Story* or *Everything*, hides it.
 - "Next" stays in its layer.
 
-``{course-map}`` and ``{layer-hours}`` show the chapters and the layers with their
-hours; ``python -m okbook_book.layers`` prints the table of all pages, as ``make book``
-does.
+``{course-map}``, ``{layer-hours}`` and ``{minutes}`` say how long chapters, layers and
+pages take; ``python -m okbook_book.layers`` prints the table of all pages, as ``make
+book`` does.
 """
 
 import ast
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from . import exercises, folds, project
 
@@ -298,6 +298,14 @@ class LayerHours(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(rows))
 
 
+class Minutes(SphinxRole):
+    "``{minutes}`02_rkhs 02_rkhs_4_links```: how long these pages take to read."
+
+    def run(self):
+        total = sum(measured(f"nbs/{name}").story for name in self.text.split())
+        return [nodes.Text(str(rounded(total)))], []
+
+
 def table():
     "All pages: layer, words, those of the story, bars, share of tests, minutes."
     rows = [("page", "layer", "words", "story", "bars", "tests", "read", "exercises")]
@@ -326,6 +334,7 @@ def main():
 def setup(app):
     app.add_directive("course-map", CourseMap)
     app.add_directive("layer-hours", LayerHours)
+    app.add_role("minutes", Minutes())
     app.connect("doctree-read", mark_page)
     app.connect("html-page-context", stay_in_layer)
     app.connect("html-page-context", switch, priority=950)
