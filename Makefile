@@ -23,10 +23,10 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book class test-class test test-book pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
+book class test-class test test-book test-peers pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale pdf test test-book check pytest peers test-data texts elsewhere rerun sums verify package
+.PHONY: help env book book-if-stale pdf test test-book check pytest peers test-peers test-data texts elsewhere rerun sums verify package
 .PHONY: lab edit class test-class publish-class readme export format clean distclean lock notebooks
 
 help:
@@ -72,10 +72,14 @@ check: env
 	$(PY) -m okbook_book.checks export clean
 
 pytest: env
-	$(PYTEST) --ignore tests/book $(TESTS)
+	$(PYTEST) --ignore tests/book --ignore tests/peers $(TESTS)
 
-# Scikit-learn's own tests, as installed, with our estimators under its names: all of them, and the counts.
-# And himalaya, which is installed for this beside the environment: the same numbers from another library.
+# Scikit-learn's own tests, as installed, with our estimators under its names: those of what we have.
+test-peers: env
+	$(PYTEST) tests/peers $(TESTS)
+
+# All of them, and the counts. And himalaya, which is installed for this beside the environment: the same numbers
+# from another library.
 peers: env
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target _build/peers/site himalaya==0.4.11
 	PYTHONPATH=book:_build/peers/site $(BIN)/python -m pytest -q tests/peers/test_himalaya.py
