@@ -361,11 +361,14 @@ def _scan_binary(f, listed, m, n, rules, workspace):
     "Try every test on one feature, two classes."
     mass, size = workspace.class_weight, workspace.size
     table, sized = rules.xlogx, rules.min_leaf > 1
+    # A and B: the weights of the two classes in the node; a and b: to the left of the
+    # test
     A, B = workspace.total[0], workspace.total[1]
     tie = _tie(n, A + B, table)
     bounded = rules.entropy and rules.n_best == 1 and len(table) == 0
     a, b = A - A, B - B
     before, behind, same, previous = np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
+    # one value after the other, from the smallest; c and d: the weights at this value
     for g in range(np.uintp(m)):
         rank = np.uintp(listed[g])
         c, d = mass[2 * rank], mass[2 * rank + 1]
@@ -375,11 +378,15 @@ def _scan_binary(f, listed, m, n, rules, workspace):
             continue
         here = np.int64(size[rank]) if sized else np.int64(0)
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
+        # a test between this value and the last one, unless it stands inside a run of
+        # one class, where no test is best
         if (
             0 <= previous < np.int64(rank)
             and fits
             and not _inside_run(kind, same, 3, before, here, behind, n, rules)
         ):
+            # its gain (eq-vote-gain), unless a bound by the Gini index says that it is
+            # not among the best
             L, R = a + b, A - a + B - b
             if (
                 bounded
@@ -399,6 +406,7 @@ def _scan_binary(f, listed, m, n, rules, workspace):
             _push_if_better(
                 workspace.heap, score, tie, f, previous, np.int64(rank), rules.n_best
             )
+        # the value moves to the left, and its counts are emptied for the next feature
         mass[2 * rank], mass[2 * rank + 1] = 0, 0
         if sized:
             size[rank] = 0
@@ -446,6 +454,7 @@ def _scan_multiclass(f, listed, m, n, rules, workspace):
     left[:] = 0
     L, before, behind = W - W, np.int64(0), np.int64(0)
     same, previous = np.int64(-2), np.int64(-1)
+    # one value after the other, from the smallest
     for g in range(m):
         rank = listed[g]
         kind = _only_class(mass, rank * n_classes, n_classes)
@@ -453,6 +462,7 @@ def _scan_multiclass(f, listed, m, n, rules, workspace):
             continue
         here = np.int64(size[rank]) if sized else np.int64(0)
         fits = not sized or (before >= rules.min_leaf and n - before >= rules.min_leaf)
+        # a test between this value and the last one (eq-vote-gain)
         if (
             0 <= previous < rank
             and fits
@@ -460,6 +470,7 @@ def _scan_multiclass(f, listed, m, n, rules, workspace):
         ):
             score = _split_score(left, total, L, W - L, rules)
             _push_if_better(workspace.heap, score, tie, f, previous, rank, rules.n_best)
+        # the value moves to the left, and its counts are emptied
         for c in range(n_classes):
             left[c] += mass[rank * n_classes + c]
             L += mass[rank * n_classes + c]
@@ -538,6 +549,7 @@ def _search(
     tried, high = 0, len(features)
     ws.heap.size[0] = 0
     while n_constant < high and tried < rules.max_features:
+        # draw a feature among those that are not known to be constant
         j = n_constant
         if rules.max_features < len(features):
             j += np.int64(_xorshift(state) % np.uint64(high - n_constant))
@@ -550,6 +562,7 @@ def _search(
         high -= 1
         features[j], features[high] = features[high], f
         tried += 1
+        # class weights of each of its values, then all tests between two values
         n_values, sized = offsets[f + 1] - offsets[f], rules.min_leaf > 1
         listed, m = _count_values(ranks, examples, start, stop, n_values, ws, sized)
         missing = np.isnan(values[offsets[f + 1] - 1]) and _has_rank(
@@ -661,6 +674,7 @@ def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
     stack = np.empty((2 * n - 1, 5), np.int64)
     stack[0] = 0, n, 0, -1, 0
     top, count = 1, 0
+    # depth first: the left child is on top of the stack
     while top > 0:
         top -= 1
         start, stop, depth, parent, n_constant = stack[top]
@@ -668,6 +682,7 @@ def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
         count += 1
         if parent >= 0:
             right[parent] = node
+        # a leaf, if it is pure, deep or small
         pure = _class_weights(examples, start, stop, ws.total)
         for c in range(n_classes):
             value[node, c] = ws.total[c]
@@ -688,6 +703,7 @@ def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
         )
         if ws.heap.size[0] == 0:
             continue
+        # the best test, or one of the k best, drawn
         pick = np.int64(0)
         if rules.n_best > 1:
             pick = np.int64(_xorshift(state) % np.uint64(ws.heap.size[0]))
@@ -696,6 +712,7 @@ def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
         f -= p * to_left
         feature[node], first, last = f, offsets[f], offsets[f + 1] - 1
         threshold[node] = split_threshold(values[first + low], values[first + high])
+        # examples that go left come first; missing values go where the test says
         gaps = np.isnan(values[last]) and _has_rank(
             ranks[f], last - first, examples.index, start, stop
         )
@@ -705,6 +722,7 @@ def _grow(ranks, values, offsets, examples, spare, n_classes, rules, seed):
         stack[top] = mid, stop, depth + 1, node, n_constant
         stack[top + 1] = start, mid, depth + 1, -1, n_constant
         top += 2
+    # where nothing was missing, missing values go to the heavier child
     for node in range(count):
         if unknown[node]:
             heavy = value[node + 1].sum() > value[right[node]].sum()

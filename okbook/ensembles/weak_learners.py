@@ -71,11 +71,13 @@ def _best_cut_binary(order, ends, start, first, last, w, W, S, by_error, tie):
 
     Both ends are scanned towards the largest group, which is never read.
     """
+    # the largest group of equal values
     large, size, i = first, 0, start
     for g in range(first, last):
         if ends[g] - i > size:
             large, size = g, ends[g] - i
         i = ends[g]
+    # from the left up to it: weight L and signed sum s so far
     best, cut, L, s, i = -1.0, -1, 0.0, 0.0, start
     for g in range(first, large):
         for k in range(i, ends[g]):
@@ -85,6 +87,7 @@ def _best_cut_binary(order, ends, start, first, last, w, W, S, by_error, tie):
         score = _binary_score(L, s, W, S, by_error)
         if score > best + tie:
             best, cut = score, g
+    # from the right down to it
     left, L, s = cut, 0.0, 0.0
     for g in range(last - 1, large, -1):
         for k in range(ends[g - 1], ends[g]):

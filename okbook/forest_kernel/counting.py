@@ -250,6 +250,7 @@ def _apply_rows(
     )
     stack, top = np.empty((len(left) + 1, 3), np.int64), 1
     stack[0] = 0, 0, end - begin
+    # the rows of a node are rows[start:stop]
     while top > 0:
         top -= 1
         node, start, stop = stack[top]
@@ -257,6 +258,8 @@ def _apply_rows(
             for k in range(start, stop):
                 found[rows[k]] = first[node]
             continue
+        # left ones are written to the front, right ones aside; no branch, and one
+        # counter grows
         x, cut, low, high = columns[feature[node]], threshold[node], start, 0
         if missing_left[node]:
             for k in range(start, stop):
@@ -270,6 +273,7 @@ def _apply_rows(
                 rows[low] = aside[high] = rows[k]
                 low += goes_left
                 high += not goes_left
+        # the right ones follow, and both children wait
         rows[low:stop] = aside[:high]
         if low < stop:
             stack[top] = right[node], low, stop

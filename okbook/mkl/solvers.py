@@ -832,16 +832,20 @@ class _NewtonSolver:
     def descend(self, old, lam, delta, slack):
         """The next point, with a new width: lower than the old one, at the cost of a
         second pass if need be."""
+        # 1. the Hessian of the pairs in the zone, and of the regulariser
         H = self.loss.hessian(old) + lam * self.regularizer.quadratic
         H[np.diag_indices_from(H)] += self.loss.damping + _RELATIVE_RIDGE * H.diagonal()
+        # 2. the minimum of the parabola over weights that are not negative, and a pass
         mu = newton_step(H, old.mu, old.adjoint, self._threshold(old.mu, lam, slack))
         new = self.loss.evaluate(mu, delta)
+        # 3. it is the next point if the objective falls up to there, or is not higher
         way = new.mu - old.mu
         if (self._threshold(new.mu, lam, slack) - new.adjoint) @ way <= 0.0:
             return new  # downhill to the end
         before = self._value(old.mu, lam, slack) + self._between(old, new, 0.0)[0]
         if self._value(new.mu, lam, slack) + new.smooth <= before * _NOT_HIGHER:
             return new
+        # 4. else the next point is where the slope vanishes on the way
         x = secant_search(
             lambda x: (
                 self._threshold((1.0 - x) * old.mu + x * new.mu, lam, slack) @ way

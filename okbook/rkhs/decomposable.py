@@ -797,6 +797,7 @@ def _margin_ascent(Q, C, tol, max_steps):
     alpha, margins = np.zeros(n), np.zeros(n)
     for step in range(max_steps):
         best, top, move, quadratic, hinge, total = -1, 0.0, 0.0, 0.0, 0.0, 0.0
+        # the coordinate with the largest gain, and on the way the gap
         for i in range(n):
             g = 1.0 - margins[i]
             quadratic += alpha[i] * margins[i]
@@ -809,6 +810,7 @@ def _margin_ascent(Q, C, tol, max_steps):
             gain = delta * (g - 0.5 * delta * diagonal[i])
             if gain > top:
                 best, top, move = i, gain, delta
+        # stop at a small gap; else move, and update the margins
         if best < 0 or quadratic + C * hinge - total <= tol * (
             0.5 * quadratic + C * hinge
         ):

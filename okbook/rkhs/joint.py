@@ -77,6 +77,8 @@ def _pair_moves(H, b, alpha, tol, max_steps):
     largest difference of gradients; ``alpha`` is changed in place."""
     g, C = b - H @ alpha, alpha.sum()
     for step in range(max_steps):
+        # 1. the planes with the largest gradient, and with the smallest among those of
+        # positive weight
         up, down, total, quadratic = 0, -1, 0.0, 0.0
         for t in range(len(b)):
             if g[t] > g[up]:
@@ -85,8 +87,11 @@ def _pair_moves(H, b, alpha, tol, max_steps):
                 down = t
             total += alpha[t] * g[t]
             quadratic += alpha[t] * (b[t] - g[t])
+        # 2. stop when the gap is small
         if C * g[up] - total <= tol * abs(0.5 * quadratic + C * g[up]):
             return step
+        # 3. move weight from the one to the other, to the maximum or until it is used
+        # up
         curvature = H[up, up] + H[down, down] - 2.0 * H[up, down]
         move = alpha[down]
         if curvature > 0.0:

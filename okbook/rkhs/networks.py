@@ -384,9 +384,11 @@ def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
     """Ascend eq-nets-dual along each pair, row by row; S, and H = S K, change in
     place. Returns the sum of S."""
     for a in order:
+        # the decisions of the pairs of node a
         f = np.dot(K[a], H) + bias * total
         for b in range(len(K)):
             if b != a:
+                # the maximum along this pair, inside the box
                 sign, C = (1.0, C_pos) if A[a, b] else (-1.0, C_neg)
                 curvature = K[a, a] * K[b, b] + K[a, b] ** 2 + bias
                 old = sign * S[a, b]
@@ -395,6 +397,7 @@ def _pair_epoch(K, A, S, H, total, C_pos, C_neg, bias, order):
                     if curvature <= 0.0
                     else min(max(old + (1.0 - sign * f[b]) / curvature, 0.0), C)
                 )
+                # update the variable, and the decisions that depend on it
                 step = sign * (new - old)
                 if step != 0.0:
                     S[a, b] += step
@@ -670,6 +673,8 @@ def _smo(K, sign, C, tol, max_steps):
         sign.copy(),
     )  # values: sign minus decision without intercept
     for _ in range(max_steps):
+        # 1. the variable that may rise with the largest value, and the partner with
+        # the largest gain
         i, top, j, low, gain = -1, -np.inf, -1, np.inf, 0.0
         for t in range(n):
             if values[t] > top and (alpha[t] < C[t] if sign[t] > 0 else alpha[t] > 0):
@@ -680,8 +685,10 @@ def _smo(K, sign, C, tol, max_steps):
                 curvature = max(K[i, i] + K[t, t] - 2.0 * K[i, t], 1e-12)
                 if values[t] < top and (top - values[t]) ** 2 / curvature > gain:
                     j, gain = t, (top - values[t]) ** 2 / curvature
+        # 2. stop when no pair is out of order by more than tol
         if top - low <= tol or j < 0:
             break
+        # 3. the step to the maximum along the pair, inside the box
         move = (top - values[j]) / max(K[i, i] + K[j, j] - 2.0 * K[i, j], 1e-12)
         move = min(move, C[i] - alpha[i] if sign[i] > 0 else alpha[i])
         move = min(move, alpha[j] if sign[j] > 0 else C[j] - alpha[j])
@@ -695,6 +702,7 @@ def _smo(K, sign, C, tol, max_steps):
                 if alpha[t] > (1 - 1e-12) * C[t]
                 else alpha[t]
             )
+        # 4. the values change with the two variables
         for t in range(n):
             values[t] -= move * (K[i, t] - K[j, t])
     free = (alpha > 0) & (alpha < C)

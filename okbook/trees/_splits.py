@@ -322,6 +322,8 @@ def _list_examples(examples, f, samples, node, work, base):
     begin, middle, end = order.bounds[f, 0], order.bounds[f, 1], order.bounds[f, 2]
     b, one = np.uintp(base), np.uintp(1)
     X, place, at, e = examples.X, order.place, work.right, b
+    # few examples differ from the most frequent value: list these, and all others as
+    # one entry
     if end - begin < n:
         usual = _list_rare(order.rare, begin, middle, where, first, n, listed, e)
         e = _list_rare(order.rare, middle, end, where, first, n, listed, usual + one)
@@ -349,6 +351,8 @@ def _list_examples(examples, f, samples, node, work, base):
         if values[e + n - one] == values[e]:
             return 0, 0
         return np.int64(n), np.int64(n)
+    # else the places in the order of the whole sample are marked as bits, and the bits
+    # are read in order
     low = high = place[f, samples[first]]
     for k in range(n):
         i = samples[first + k]
@@ -494,6 +498,7 @@ def _is_pure(phi, square, weight, block, outputs, samples, start, stop):
     first, last = np.uintp(start) + np.uintp(1), np.uintp(stop)
     i = samples[np.uintp(start)]
     u = weight[i]
+    # each example against the first one: the squared distance of their weighted images
     for t in range(first, last):
         j = samples[t]
         v, distance = weight[j], 0.0
@@ -557,6 +562,7 @@ def _best_split(examples, rows, factor, block, samples, node, work, rules):
         in_gram = block.stride > 0
         if not in_gram and n > 2:
             _row_sums_factor(examples.phi, factor.total, samples, node.start, node.stop)
+    # 1. draw features; list the examples of the node in the order of each
     while True:
         j = _draw_feature(features, count, state, rules.max_features)
         if j < 0:
@@ -568,6 +574,7 @@ def _best_split(examples, rows, factor, block, samples, node, work, rules):
             if best.feature < 0:
                 cut = _middle(values[first], values[first + 1])
                 best = Split(f, cut, node.scatter, node.rounding / node.weight)
+        # in the Gram form the sums of all lists are made together, below
         elif entries > 0 and in_gram:
             lists[0, tried], lists[1, tried] = entries, below
             lists[2, tried] = above if below == n else -1
@@ -575,12 +582,16 @@ def _best_split(examples, rows, factor, block, samples, node, work, rules):
             tried += 1
         elif entries > 0:
             if factor is not None:
+                # in the factor form from both ends towards the most frequent value
+                # (eq-trees-move)
                 after, end = entries - 1 - below, entries - 1
                 _move_factor(examples.phi, listed, zero, up, min(below, end), moved)
                 _move_factor(examples.phi, listed, end, down, after, moved)
                 best = _best_threshold(
                     f, values, zero, entries, below, moved, node, least, best
                 )
+    # 2. the Gram form: row sums over what precedes each example, then the sums A, R
+    # and w for each threshold, from both ends
     if tried > 0:
         _preceding_sums_gram(block, samples, node, tried, work)
     for q in range(tried):
@@ -653,6 +664,7 @@ def _side_sums_factor(phi, total, part, side, start, stop):
     one, two, three = np.uintp(1), np.uintp(2), np.uintp(3)
     c, four, eight, twelve = np.uintp(0), np.uintp(4), np.uintp(8), np.uintp(12)
     by_four = end - ((end - first) & three)
+    # the sum g of the rows, twelve columns at a time, four rows at a time
     while c + twelve <= width:
         a, p, q, r, s = first, 0.0, 0.0, 0.0, 0.0
         t, u, v, w = 0.0, 0.0, 0.0, 0.0
@@ -673,6 +685,7 @@ def _side_sums_factor(phi, total, part, side, start, stop):
         _keep_four(part, c + four, t, u, v, w)
         _keep_four(part, c + eight, x, y, z, o)
         c += twelve
+    # the columns that are left, four at a time
     while c < width:
         a, p, q, r, s = first, 0.0, 0.0, 0.0, 0.0
         while a < by_four:
@@ -684,6 +697,7 @@ def _side_sums_factor(phi, total, part, side, start, stop):
             a += one
         _keep_four(part, c, p, q, r, s)
         c += four
+    # |g|^2 and <g, t>; the first two columns are the weight and an empty one
     A, R = 0.0, 0.0
     for c in range(two, width):
         A += part[c] * part[c]
@@ -745,6 +759,7 @@ def _best_random_split(
     large = 0 < by_feature.shape[1] <= SPARSE * n
     if factor is not None:
         in_gram = block.stride > 0
+    # draw features until max_features have varied
     while True:
         j = _draw_feature(features, count, state, rules.max_features)
         if j < 0:
@@ -758,11 +773,14 @@ def _best_random_split(
         _set_aside(features, count, j, constant)
         if constant:
             continue
+        # a threshold between the smallest and the largest value
         a, b = np.float64(low), np.float64(high)
         threshold = (b - a) * np.float64(_rand(state)) / RAND_MAX + a
         threshold = threshold if threshold < b else a
         if n == 2 and found >= 0:  # whatever separates two has the same gain
             continue
+        # the examples go to the pair of sides that is free; the other pair is that of
+        # the best question so far
         left, right = sides[free], sides[free + 1]
         n_left = _partition(values, threshold, samples, start, stop, left, right)
         if n == 2:
@@ -770,7 +788,8 @@ def _best_random_split(
             error = node.rounding / node.weight
             kept, kept_left = free, n_left
         elif min(n_left, n - n_left) >= rules.min_samples_leaf:
-            # the smaller side, without a branch
+            # the gain from the sums of the smaller side (eq-trees-gain), which is
+            # found without a branch
             side, m = sides[free + (2 * n_left > n)], min(n_left, n - n_left)
             A = R = w = 0.0
             if in_gram:
@@ -791,6 +810,7 @@ def _best_random_split(
                     A, R, w = _side_sums_factor(
                         examples.phi, factor.total, part, side, zero, m
                     )
+            # better only by more than the rounding of both
             gain = _gain(A, R, w, node.weight, node.total)
             rounding = node.rounding / (node.weight - w)
             if gain - rounding > best + error:
@@ -1033,6 +1053,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
     place, left, sides, factor = work.place, work.left, work.sides, work.factor
     features, count, state = work.sampler
     constant, state[0] = work.constant, rules.seed
+    # 0. the features, the place of each example, and the sums of the root
     for f in range(p):
         features[f] = f
     for i in range(np.uintp(n_all)):
@@ -1053,6 +1074,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
         given = Block(gram, first.offset, n_rows, place)
         _gather(given, weight, rows, samples, first.start, n, left, block, first.offset)
         first.stride, first.copied = n, 1
+    # nodes wait on a stack; the left child is taken first
     size, n_nodes, root = 1, 0, 0.0
     while size > 0:
         size -= 1
@@ -1060,12 +1082,14 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
         start, stop, depth, parent = frame.start, frame.stop, frame.depth, frame.parent
         known, offset, stride = frame.constants, frame.offset, frame.stride
         copied, node, m = frame.copied, n_nodes, stop - start
+        # 1. the next node: its examples are samples[start:stop]
         n_nodes += 1
         if by_rows is not None:
             if start >= copy_stop and copy_stop > copy_start:
                 for k in range(np.uintp(copy_start), np.uintp(copy_stop)):
                     samples[k] = number[samples[k]]
                 examples, copy_start = whole, copy_stop
+        # it is a leaf until a question is found
         if parent >= 0:
             nodes.children_right[parent] = node
         nodes.children_right[node], nodes.feature[node] = -1, -1
@@ -1073,6 +1097,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
         nodes.start[node], nodes.stop[node] = start, stop
         if m == 1:
             continue
+        # 2. weight, trace and sum of the block: the variance (eq-ok3-11)
         W, Q, T = np.float64(m), 0.0, 0.0
         for k in range(np.uintp(start), np.uintp(stop)):
             Q += examples.trace[samples[k]]
@@ -1086,6 +1111,8 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
                 for c in range(work.totals.shape[1]):
                     factor.total[c] = work.totals[size, c]
                     T += factor.total[c] * factor.total[c] if c > 1 else 0.0
+        # sums that were inherited by subtraction are made anew before their rounding
+        # counts
         own = m * np.sqrt(W * Q)
         inherited = max(frame.rounding, own)
         if inherited > STALE * own:
@@ -1098,6 +1125,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
                     T = _sum_node(examples.phi, factor.total, samples, start, stop)
         root = W if node == 0 else root
         rounding = _gain_rounding(m, W, Q, columns, outputs.terms, inherited)
+        # pure: up to rounding the variance is zero, and all outputs are equal
         scatter, pure = max(Q - T / W, 0.0), False
         if scatter <= rounding / W:
             source = Block(block if copied else gram, offset, stride, place)
@@ -1119,6 +1147,8 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
         ):
             continue
 
+        # 3. the block of a small node is gathered, or computed from the factor, or its
+        # inputs are copied, so that the search reads contiguous memory
         here = Node(start, stop, W, T, scatter, rounding)
         if m > 2:  # two examples are separated, wherever that is possible
             top = offset + stride * stride * copied
@@ -1141,6 +1171,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
                         examples = work.room
                         copy_start, copy_stop = start, stop
         source = Block(block if copied else gram, offset, stride, place)
+        # 4. the best question
         count[KNOWN], count[FOUND], count[DRAWN], count[VISITED] = known, 0, 0, 0
         count[LAST] = p
         split, kept, n_left = Split(-1, 0.0, -np.inf, 0.0), 0, np.int64(0)
@@ -1152,6 +1183,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
             split, kept, n_left = _best_random_split(
                 examples, by_feature, rows, factor, source, samples, here, work, rules
             )
+        # 5. ask it: the examples that go left come first
         constants, f = known + count[FOUND], split.feature
         if f >= 0 and split.gain + split.rounding >= rules.min_impurity_decrease * root:
             if order is not None:
@@ -1170,6 +1202,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
                 samples[np.uintp(start) + k] = sides[kept, k]
             for k in range(np.uintp(stop - mid)):
                 samples[np.uintp(mid) + k] = sides[kept + 1, k]
+            # the sums of the children: those of the smaller one, and the rest
             if m > 2:
                 if stride > 0:
                     _child_row_sums(
@@ -1189,6 +1222,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
             if order is not None:
                 for k in range(start, stop):
                     examples.where[samples[k]] = k
+            # both children wait on the stack
             nodes.feature[node], nodes.threshold[node] = f, split.threshold
             for child in range(2):  # the right one first
                 frame = stack[size + child]
@@ -1200,6 +1234,7 @@ def grow(X, order, by_feature, by_rows, phi, samples, outputs, rules, work, node
                 larger = (2 * n_left <= m) != (child == 1)
                 frame.rounding = inherited if larger else 0.0
             size += 2
+        # features that are constant here are so in the whole branch
         for k in range(constants):
             if k < known:
                 features[k] = constant[k]

@@ -140,12 +140,14 @@ def _best_threshold(f, table, phi, present, missing, W, T, rounding, least, sums
     order = np.argsort(values, kind="mergesort")
     values, present = values[order], present[order]
     e, n = len(present), len(present) + len(missing)
+    # missing values right, then left: they come last, or first
     for left in range(1 + (n > e)):
         first, second = (missing, present) if left else (present, missing)
         _moving_sums(table, phi, np.concatenate((first, second)), sums)
         for t in range(e - 1 + (n > e and left == 0)):
             apart = t == e - 1 or values[t + 1] > values[t]
             m = t + 1 + left * (n - e)
+            # between two different values, or between all values and the missing ones
             if apart and min(m, n - m) >= least:
                 A, R, w = sums.moved[:, m - 1]
                 gain = _gain(A, R, w, W, T)
@@ -295,6 +297,7 @@ def _search_node(
     features, count, state = sampler
     n, p, known = len(listed), len(features), found.constants[node]
     outputs = table.outputs
+    # 1. the variance of the node (eq-ok3-11), and whether it is pure
     W, Q = table.weight[listed].sum(), outputs.trace[listed].sum()
     T = _node_sums(table, phi, listed, sums)
     columns, own = len(sums.total), n * np.sqrt(W * Q)
@@ -313,6 +316,7 @@ def _search_node(
         or pure
     ):
         return
+    # 2. the best question about max_features features that vary
     count[KNOWN], count[FOUND], count[DRAWN], count[VISITED] = known, 0, 0, 0
     count[LAST] = p
     best, row, least = (
@@ -335,6 +339,8 @@ def _search_node(
         _set_aside(features, count, j, equal)
         if equal:
             continue
+        # sets of categories, thresholds with both sides for missing values, or one
+        # random threshold
         if table.categories[f] > 0:
             best = _best_set(
                 f, table, phi, listed, W, T, rounding, rules, state, row, best
@@ -358,12 +364,14 @@ def _search_node(
                 best,
                 state,
             )
+    # 3. what is constant here is so in the whole branch
     found.constants[node] = known + count[FOUND]
     for k in range(known + count[FOUND]):
         if k < known:
             features[k] = constant[k]
         else:
             constant[k] = features[k]
+    # 4. the question is kept if it gains enough
     enough = rules.min_impurity_decrease * root
     if best.feature >= 0 and best.gain + best.rounding >= enough:
         found.feature[node], found.threshold[node] = best.feature, best.threshold
@@ -427,6 +435,7 @@ def grow_table(table, phi, samples, rules, found):
         _search_node(
             0, root, table, phi, samples, rules, sampler, constant, sums, found
         )
+    # nodes wait; the next one is the last, or the one with the largest gain
     waiting, n_waiting, size = np.zeros(len(found.left), np.int64), 1, 1
     while n_waiting > 0 and not (best_first and size == len(found.left)):
         at = n_waiting - 1
@@ -441,6 +450,7 @@ def grow_table(table, phi, samples, rules, found):
             )
         if found.feature[node] < 0:
             continue
+        # ask: the examples that go left come first, then both children wait
         mid = _partition_node(node, table, samples, found)
         for child in range(2):
             new = size + child
@@ -466,6 +476,7 @@ def grow_table(table, phi, samples, rules, found):
         waiting[n_waiting] = size if best_first else size + 1
         waiting[n_waiting + 1] = size + 1 if best_first else size
         size, n_waiting = size + 2, n_waiting + 2
+    # number the nodes in depth-first order
     order, top = np.empty(size, np.int64), 1
     waiting[0] = 0
     for k in range(size):

@@ -113,6 +113,20 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+def test_a_broken_contract_is_named():
+    class Forgetful(OutputKernelKNN):
+        def fit(self, X, y):
+            self.n_neighbors = 3
+            return super().fit(X, y)
+
+    @parametrize_with_checks([Forgetful()])
+    def judge(estimator, check):
+        check(estimator)
+
+    with pytest.raises(AssertionError, match="check_estimators_overwrite_params"):
+        judge(Forgetful())
+
+
 def documented_estimator():
     "The class that the docstring of the mixin shows."
     example = doctest.DocTestParser().get_doctest(
