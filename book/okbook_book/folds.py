@@ -172,7 +172,12 @@ def gather_tests(section):
         first += bar.children
     first["summary"] = "the tests of this section" if len(first) > 1 else "the test"
     inner = (n for n, c in enumerate(section.children) if isinstance(c, nodes.section))
-    section.insert(next(inner, len(section)), first)
+    end = next(inner, len(section))
+    if end and isinstance(last := section[end - 1], Fold):  # no two bars in a row
+        last["summary"] += f" and {first['summary']}"
+        last += first.children
+    else:
+        section.insert(end, first)
 
 
 class FoldCells(SphinxPostTransform):

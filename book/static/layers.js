@@ -4,13 +4,13 @@
   const root = document.documentElement, key = "okbook-show";
   const show = what => {
     root.dataset.show = what;
-    const button = document.querySelector(".btn[data-okb-story], [data-bs-original-title*='the story'], [title*='the story']");
-    button?.setAttribute("aria-pressed", what === "story");
+    document.querySelector(".btn[title*='the story'], .btn[data-bs-original-title*='the story']")
+      ?.setAttribute("aria-pressed", what === "story");
   };
   const stored = () => { try { return localStorage.getItem(key); } catch { return null; } };
   const wanted = () => stored() === "story" ? "story" : "everything";
   const reveal = () => {
-    const id = decodeURIComponent(location.hash.slice(1)), target = id && document.getElementById(id);
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target?.closest("section.okb-aside, details.okb-tests")) show("everything");
   };
   window.okbookStory = () => {

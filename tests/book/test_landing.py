@@ -68,8 +68,11 @@ def test_the_methods_are_what_the_text_says(fitted):
 def test_the_page_has_the_figure_before_the_idea():
     text = (ROOT / "nbs" / "index.md").read_text()
     figure = text.index("```{weights-figure}")
-    assert text.index("{ledger}`all`") < figure < text.index("(eq-index-idea)")
-    assert figure < 900 and text.count("class-card: door") == 3
+    assert figure < 500 and figure < text.index("(eq-index-idea)")
+    assert text.count("class-card: door") == 3
+    above, _ = text.split("## What the book contains")
+    assert above.rindex("class-card: door") < above.index("{ledger}`all`")
+    assert len(re.findall(r"\{(?:ref|doc)\}`|:link: ", above)) <= 25
 
 
 def test_the_page_is_light_and_asks_nobody(page):

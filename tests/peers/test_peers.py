@@ -6,8 +6,8 @@ nothing (`elsewhere`); one that asks for what okbook has not does not apply (`la
 `differences.toml` says why: for each missing parameter, and for each test that fails.
 All else that fails, and what is listed and passes, is an error.
 
-``make peers`` runs the modules whole, and counts; ``make test-peers`` leaves out those of
-other estimators and of criteria that okbook has not.
+``make peers`` runs the modules whole, and counts; ``make test-peers`` leaves out those
+of other estimators and of criteria that okbook has not.
 """
 
 import collections
