@@ -28,7 +28,7 @@ from sklearn.tree import (
 )
 from sklearn.utils._param_validation import InvalidParameterError
 
-from okbook.core import GramKernel, LinearKernel, RBFKernel, diffusion_gram, kernels
+from okbook.core import GramKernel, LinearKernel, RBFKernel, diffusion_gram, gram
 from okbook.trees import (
     OutputKernelBagging,
     OutputKernelExtraTrees,
@@ -849,7 +849,7 @@ def test_an_exact_factor_is_proof_enough(cls, monkeypatch):
     X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 3))
     expected = few(cls, random_state=0).fit(X, Y)
     monkeypatch.setattr(
-        kernels,
+        gram,
         "_cholesky_succeeds",
         lambda K, shift: pytest.fail("the matrix was factorised again"),
     )
