@@ -28,7 +28,13 @@ from sklearn.tree import (
 )
 from sklearn.utils._param_validation import InvalidParameterError
 
-from okbook.core import GramKernel, LinearKernel, RBFKernel, diffusion_gram, gram
+from okbook.core import (
+    GramKernel,
+    LinearKernel,
+    RBFKernel,
+    diffusion_gram,
+    gram as checks,
+)
 from okbook.trees import (
     OutputKernelBagging,
     OutputKernelExtraTrees,
@@ -849,7 +855,7 @@ def test_an_exact_factor_is_proof_enough(cls, monkeypatch):
     X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 3))
     expected = few(cls, random_state=0).fit(X, Y)
     monkeypatch.setattr(
-        gram,
+        checks,
         "_cholesky_succeeds",
         lambda K, shift: pytest.fail("the matrix was factorised again"),
     )
