@@ -181,6 +181,7 @@ _REFUSALS = (
     "All labelled nodes",
     "n_features",
     "one class",
+    "leaves nothing to boost",
 )
 
 
