@@ -4,7 +4,7 @@ One rule for the whole book (`kind`) looks at the code of a cell. A tag, or a di
 about its input goes before the rule: ``hide-input`` folds it, ``show-input`` leaves it
 open. Each run of folded cells, with nothing visible between them, is put behind one
 bar: a ``details`` element, which needs no script. The tests of a section stand behind
-one bar at its end. Only HTML folds; other formats show
+one bar, where the last of them stands. Only HTML folds; other formats show
 everything, and nothing is decided before the notebooks are executed and cached.
 """
 
@@ -151,33 +151,23 @@ def summary(labels):
 
 
 def gather_tests(section):
-    """Put the tests of a section behind one bar, at its end; a sentence that announces
-    one ends with a full stop then."""
+    """Put the tests of a section behind one bar, where the last of them stands; a
+    sentence that announces another one ends with a full stop then."""
     bars = [
         bar
         for bar in section.children
         if isinstance(bar, Fold) and "okb-tests" in bar["classes"]
     ]
-    if not bars:
-        return
-    for bar in bars:
+    for bar in bars[:-1]:
         before = section[section.index(bar) - 1]
         last = before.next_node(nodes.Text, descend=True) and before.children[-1]
         if isinstance(before, nodes.paragraph) and isinstance(last, nodes.Text):
             text = re.sub(r":$", ".", last.astext())
             before.replace(last, nodes.Text(text))
         section.remove(bar)
-    first = bars[0]
-    for bar in bars[1:]:
-        first += bar.children
-    first["summary"] = "the tests of this section" if len(first) > 1 else "the test"
-    inner = (n for n, c in enumerate(section.children) if isinstance(c, nodes.section))
-    end = next(inner, len(section))
-    if end and isinstance(last := section[end - 1], Fold):  # no two bars in a row
-        last["summary"] += f" and {first['summary']}"
-        last += first.children
-    else:
-        section.insert(end, first)
+    if len(bars) > 1:
+        bars[-1]["summary"] = "the tests of this section"
+        bars[-1].insert(0, [cell for bar in bars[:-1] for cell in bar.children])
 
 
 class FoldCells(SphinxPostTransform):
