@@ -26,7 +26,7 @@ def one_of_each(estimators):
 def parametrize_with_checks(estimators, expected_failed_checks=lambda estimator: {}):
     """That of scikit-learn, for fewer estimators and with the mark `contract`: one test
     for each, which calls the decorated function with all checks, and lists what failed
-    unexpectedly."""
+    unexpectedly, and what was expected to fail and passes."""
     from sklearn.utils.estimator_checks import estimator_checks_generator
 
     estimators = list(estimators)
@@ -44,6 +44,9 @@ def parametrize_with_checks(estimators, expected_failed_checks=lambda estimator:
                 except Exception as error:
                     if name not in expected:
                         failed.append(f"{name}: {type(error).__name__}: {error}")
+                else:
+                    if name in expected:
+                        failed.append(f"{name}: expected to fail, and passes")
             assert not failed, "\n".join(failed)
 
         test.__name__, test.__module__ = function.__name__, function.__module__

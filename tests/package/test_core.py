@@ -126,6 +126,17 @@ def test_a_broken_contract_is_named():
     with pytest.raises(AssertionError, match="check_estimators_overwrite_params"):
         judge(Forgetful())
 
+    better = {"check_fit2d_1sample": "it is no longer wrong"}
+
+    @parametrize_with_checks(
+        [OutputKernelKNN()], expected_failed_checks=lambda _: better
+    )
+    def strict(estimator, check):
+        check(estimator)
+
+    with pytest.raises(AssertionError, match="1sample: expected to fail, and passes"):
+        strict(OutputKernelKNN())
+
 
 def documented_estimator():
     "The class that the docstring of the mixin shows."
