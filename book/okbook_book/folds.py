@@ -107,6 +107,12 @@ def label(prompt, what):
     return what if own in ("", "the code", "the code of the cell") else own
 
 
+def is_hidden(source, tags):
+    "What a cell is, and whether it is folded: a tag about its input goes first."
+    what, folded = kind(source, "export" in tags, "judge" in tags)
+    return what, "hide-input" in tags or (folded and "show-input" not in tags)
+
+
 class Fold(nodes.General, nodes.Element):
     "A bar that opens; its summary is plain text."
 
@@ -123,8 +129,8 @@ def depart(self, node):
 def decide(cell):
     "Whether a cell with code is folded, and what its bar is called."
     tags = {name.removeprefix("tag_") for name in cell["classes"]}
-    what, folded = kind(cell[0].astext(), "export" in tags, "judge" in tags)
-    if folded and "show-input" not in tags:
+    what, hidden = is_hidden(cell[0].astext(), tags)
+    if hidden:
         cell.setdefault("hide_mode", "input")
     own = cell["cell_metadata"].get("mystnb", {}).get("code_prompt_show", "")
     cell["prompt_show"] = label(own, what)
@@ -160,10 +166,8 @@ def gather_tests(section):
     ]
     for bar in bars[:-1]:
         before = section[section.index(bar) - 1]
-        last = before.next_node(nodes.Text, descend=True) and before.children[-1]
-        if isinstance(before, nodes.paragraph) and isinstance(last, nodes.Text):
-            text = re.sub(r":$", ".", last.astext())
-            before.replace(last, nodes.Text(text))
+        if isinstance(before, nodes.paragraph) and isinstance(before[-1], nodes.Text):
+            before[-1] = nodes.Text(re.sub(r":$", ".", before[-1].astext()))
         section.remove(bar)
     if len(bars) > 1:
         bars[-1]["summary"] = "the tests of this section"

@@ -13,15 +13,15 @@ book`` does.
 """
 
 import ast
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
 
 from docutils import nodes
+from sphinx.util import docname_join
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from . import exercises, folds, project
+from . import directives, exercises, folds, project
 
 # By the caption of the part: the key in comments and in CSS, and the mark of a page.
 LAYERS = {
@@ -52,6 +52,11 @@ def pages():
     }
 
 
+def of_layer(key):
+    "The pages of a layer, in order."
+    return [page for page, layer in pages().items() if layer == key]
+
+
 @dataclass
 class Measure:
     "What can be counted on a page before its exercises."
@@ -65,6 +70,11 @@ class Measure:
     exercises: int = 0  # minutes
 
     @property
+    def own(self):
+        "Words in sections of the page's own layer."
+        return self.words - self.aside
+
+    @property
     def minutes(self):
         "Minutes for a careful first reading of everything."
         return reading(self.words, self.lines)
@@ -72,7 +82,7 @@ class Measure:
     @property
     def story(self):
         "Minutes for the sections of the page's own layer."
-        return reading(self.words - self.aside, self.lines - self.beside)
+        return reading(self.own, self.lines - self.beside)
 
 
 def reading(words, lines):
@@ -119,8 +129,8 @@ def measure(cells):
             if part != source:
                 break
         elif not {"remove-cell", "remove-input"} & tags:
-            what, folded = folds.kind(source, "export" in tags, "judge" in tags)
-            if (folded and "show-input" not in tags) or "hide-input" in tags:
+            what, hidden = folds.is_hidden(source, tags)
+            if hidden:
                 run.append(what)
                 continue
             tested = end_of_run()
@@ -132,30 +142,38 @@ def measure(cells):
     return found
 
 
+@cache
+def notebooks():
+    return {project.docname(path): nb for path, nb in project.notebooks()}
+
+
 def cells(page):
     "The cells of a page: their kinds, sources and tags."
-    from .directives import apply
-
-    path = project.ROOT / f"{page}.ipynb"
-    if not path.exists():
-        text = path.with_suffix(".md").read_text(encoding="utf8")
-        return [("markdown", text, set())]
-    nb = apply(json.loads(path.read_text(encoding="utf8")))
-    return [
-        (c["cell_type"], "".join(c["source"]), set(c["metadata"].get("tags", ())))
-        for c in nb["cells"]
-    ]
+    if page not in notebooks():
+        path = project.ROOT / f"{page}.md"
+        yield "markdown", path.read_text(encoding="utf8"), set()
+        return
+    for cell in notebooks()[page]["cells"]:
+        source, tags = "".join(cell["source"]), cell["metadata"].get("tags", ())
+        if cell["cell_type"] == "code":
+            found, source = project.split(source)
+            tags = {*tags, *directives.tags(found)}
+        yield cell["cell_type"], source, set(tags)
 
 
 @cache
 def measured(page):
     found = measure(cells(page))
-    path = project.ROOT / f"{page}.ipynb"
-    if path.exists():
-        nb = json.loads(path.read_text(encoding="utf8"))
-        levels = [e.level for e in exercises.exercises(nb).values()]
+    if page in notebooks():
+        levels = [e.level for e in exercises.exercises(notebooks()[page]).values()]
         found.exercises = sum(MINUTES[level] for level in levels if level)
     return found
+
+
+def watch(env, names):
+    "Read a page again when one of those that it measures has changed."
+    for page in names:
+        env.note_dependency(env.doc2path(page))
 
 
 def rounded(minutes):
@@ -163,20 +181,24 @@ def rounded(minutes):
     return max(5, 5 * round(minutes / 5))
 
 
+def marked(key, mark, said=""):
+    "The line that names a layer, under a title or a heading."
+    line = nodes.paragraph(classes=["okb-layer", f"layer-{key}"])
+    line += [nodes.inline("", mark, classes=["okb-mark"]), nodes.Text(said)]
+    return line
+
+
 def header(page):
     "The line under the title of a page."
     found, key = measured(page), pages()[page]
     mark = "Project" if re.match(r"nbs/7[1-9]_", page) else MARKS[key]
-    line = nodes.paragraph(classes=["okb-layer", f"layer-{key}"])
-    line += nodes.inline("", mark, classes=["okb-mark"])
     story, whole = rounded(found.story), rounded(found.minutes)
     said = f" · {story} minutes to read"
     if whole > story:
         said += f", {whole} with all marked sections"
     if found.exercises:
         said += f" · {rounded(found.exercises)} minutes of exercises"
-    line += nodes.Text(said)
-    return line
+    return marked(key, mark, said)
 
 
 def mark_page(app, doctree):
@@ -188,29 +210,24 @@ def mark_page(app, doctree):
         if not found or not isinstance(section, nodes.section):
             continue
         section["classes"] += ["okb-aside", f"layer-{found[1]}"]
-        mark = nodes.inline("", MARKS[found[1]], classes=["okb-mark"])
-        note = nodes.paragraph("", "", mark, classes=["okb-layer", f"layer-{found[1]}"])
-        section.replace(comment, note)
+        section.replace(comment, marked(found[1], MARKS[found[1]]))
     title = next(doctree.findall(nodes.title), None)
     if page in pages() and title is not None:
         title.parent.insert(title.parent.index(title) + 1, header(page))
 
 
 def stay_in_layer(app, pagename, templatename, context, doctree):
-    "No way to the next or the previous page that leaves the layer; and the switch."
+    "No way to the next or the previous page that leaves the layer."
     here = pages().get(pagename)
     for way in ("next", "prev"):
         link = context.get(way)
         if here and link and pages().get(_page(pagename, link["link"])) != here:
             context[way] = None
-    context["metatags"] = context.get("metatags", "") + (
-        f'<meta name="okbook-layer" content="{here}">' if here else ""
-    )
 
 
 def _page(pagename, link):
     "The page that a relative link leads to."
-    return f"{pagename.rpartition('/')[0]}/{link.split('#')[0].removesuffix('.html')}"
+    return docname_join(pagename, link.split("#")[0].removesuffix(".html"))
 
 
 def switch(app, pagename, templatename, context, doctree):
@@ -243,7 +260,7 @@ WIDTH, HEIGHT = 168, 52
 
 def hours(chapter):
     "The hours of a chapter of the core course."
-    found = [p for p, key in pages().items() if key == "core" and p[4:6] == chapter]
+    found = [page for page in of_layer("core") if page[4:6] == chapter]
     return sum(measured(page).story for page in found) / 60
 
 
@@ -251,7 +268,8 @@ class CourseMap(SphinxDirective):
     "``{course-map}``: the chapters with their hours, and which needs which."
 
     def run(self):
-        first = {p[4:6]: p for p, key in reversed(pages().items()) if key == "core"}
+        watch(self.env, of_layer("core"))
+        first = {page[4:6]: page for page in reversed(of_layer("core"))}
         drawn = []
         for a, b in ARROWS:
             (_, x, y), (_, u, v) = BOXES[a], BOXES[b]
@@ -289,10 +307,11 @@ class LayerHours(SphinxDirective):
     "``{layer-hours}``: how much of the book each layer is."
 
     def run(self):
+        watch(self.env, pages())
         rows = ["| Layer | Pages | Words | Hours |", "|:--|--:|--:|--:|"]
         for key in ("start", "core", "further", "labs", "note", "reproduction"):
-            found = [measured(page) for page, layer in pages().items() if layer == key]
-            words = round(sum(m.words - m.aside for m in found), -3)
+            found = [measured(page) for page in of_layer(key)]
+            words = round(sum(m.own for m in found), -3)
             time = sum(m.story for m in found) / 60
             rows.append(f"| {MARKS[key]} | {len(found)} | {words:,} | {time:.0f} |")
         return self.parse_text_to_nodes("\n".join(rows))
@@ -302,7 +321,9 @@ class Minutes(SphinxRole):
     "``{minutes}`02_rkhs 02_rkhs_4_links```: how long these pages take to read."
 
     def run(self):
-        total = sum(measured(f"nbs/{name}").story for name in self.text.split())
+        names = [f"nbs/{name}" for name in self.text.split()]
+        watch(self.env, names)
+        total = sum(measured(page).story for page in names)
         return [nodes.Text(str(rounded(total)))], []
 
 
@@ -312,9 +333,8 @@ def table():
     for page, key in pages().items():
         m = measured(page)
         share = f"{m.tests / m.lines:.0%}" if m.lines else ""
-        story, minutes = m.words - m.aside, round(m.story)
-        name = page.removeprefix("nbs/")
-        rows.append((name, key, m.words, story, m.bars, share, minutes, m.exercises))
+        name, minutes = page.removeprefix("nbs/"), round(m.story)
+        rows.append((name, key, m.words, m.own, m.bars, share, minutes, m.exercises))
     return rows
 
 
@@ -322,7 +342,7 @@ def main():
     for name, *row in table():
         print(f"{name:42}", *(f"{entry!s:>12}" for entry in row), sep="")
     for key in MARKS:
-        found = [measured(page) for page, layer in pages().items() if layer == key]
+        found = [measured(page) for page in of_layer(key)]
         total, aside = sum(m.words for m in found), sum(m.aside for m in found)
         hours = sum(m.story for m in found) / 60
         print(

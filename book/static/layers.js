@@ -4,8 +4,7 @@
   const root = document.documentElement, key = "okbook-show";
   const show = what => {
     root.dataset.show = what;
-    document.querySelector(".btn[title*='the story'], .btn[data-bs-original-title*='the story']")
-      ?.setAttribute("aria-pressed", what === "story");
+    document.querySelector(".btn-story-button")?.setAttribute("aria-pressed", what === "story");
   };
   const stored = () => { try { return localStorage.getItem(key); } catch { return null; } };
   const wanted = () => stored() === "story" ? "story" : "everything";
@@ -26,7 +25,7 @@
         caption.nextElementSibling?.classList.add("okb-beside");
       }
     });
-    show(wanted());
+    show(root.dataset.show);  // now that there is a button
     reveal();
   });
   addEventListener("hashchange", reveal);

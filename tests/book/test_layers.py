@@ -28,7 +28,7 @@ def page(name):
 
 
 def of_layer(key):
-    return [p.removeprefix("nbs/") for p, k in layers.pages().items() if k == key]
+    return [page.removeprefix("nbs/") for page in layers.of_layer(key)]
 
 
 def test_every_page_has_a_layer():
@@ -52,22 +52,20 @@ def test_marks_are_layers():
 def test_a_core_page_is_short(name):
     found = page(name)
     words, bars = ABOVE.get(name, (WORDS, BARS))
-    assert found.words - found.aside <= words
+    assert found.own <= words
     assert found.bars <= bars
     assert found.tests <= TESTS * max(found.lines, 1)
 
 
 def test_no_page_is_listed_that_is_short():
     assert not [
-        name
-        for name in ABOVE
-        if page(name).words - page(name).aside <= WORDS and page(name).bars <= BARS
+        name for name in ABOVE if page(name).own <= WORDS and page(name).bars <= BARS
     ]
 
 
 def test_the_course_is_short():
     found = [page(name) for name in of_layer("core")]
-    assert sum(m.words - m.aside for m in found) <= CORE and len(found) <= 22
+    assert sum(m.own for m in found) <= CORE and len(found) <= 22
 
 
 @pytest.mark.parametrize("name", of_layer("labs"))
