@@ -39,6 +39,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/npm install --silent --no-audit --no-fund --prefix $(VENV) katex@0.19.1
 	@touch $@
 
 # The stamp in the built book is the fingerprint of the sources it was built from. A failed build leaves none,

@@ -19,8 +19,9 @@
 - a page and its sections name their layer, and "Next" stays in it (`layers`);
 - ``{weights-figure}`` draws the figure of the landing page (`landing`);
 - a style for paper (`pdf`, which also prints the book: ``make pdf``);
-- MathJax is served by the book itself, notebooks are cached on all they depend on, and
-  each page says how long it ran (`pages`).
+- mathematics is set by KaTeX when the book is built (`mathematics`);
+- notebooks are cached on all they depend on, and each page says how long it ran
+  (`pages`).
 
 Not a part of the extension: `execute` runs the notebooks before the build, several at
 once; `checks` looks at the project as a whole.
@@ -44,6 +45,7 @@ def setup(app):
         landing,
         layers,
         ledger,
+        mathematics,
         numbers,
         pages,
         pdf,
@@ -63,6 +65,7 @@ def setup(app):
         exercises,
         classes,
         numbers,
+        mathematics,
         equations,
         claims,
         ledger,

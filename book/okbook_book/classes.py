@@ -165,7 +165,7 @@ class ClassBuilder(Builder):
     epilog = ""
 
     def init(self):
-        self.macros = self.config.mathjax3_config["tex"]["macros"]
+        self.macros = self.config.katex_macros
         self.repository = project.book()["repository"]["url"]
         self.book = published()
         self.setup = SETUP.format(repository=self.repository, style=style())

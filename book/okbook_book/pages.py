@@ -1,7 +1,6 @@
-"""What concerns whole pages: MathJax from the book itself, the notebook cache, the
-time a page took, the bibliography's list, and pages whose source is gone."""
+"""What concerns whole pages: the notebook cache, the time a page took, the
+bibliography's list, and pages whose source is gone."""
 
-import importlib.util
 import shutil
 from pathlib import Path
 
@@ -9,21 +8,6 @@ from docutils import nodes
 from sphinx.writers.html5 import HTML5Translator
 
 from . import fingerprint
-
-MATHJAX = "mathjax/tex-svg.js"  # one file, fonts included
-
-
-def local_mathjax(app, config):
-    config.mathjax_path = MATHJAX
-
-
-def copy_mathjax(app, exception):
-    if exception is None and app.builder.format == "html":
-        package = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
-        target = Path(app.outdir, "_static", MATHJAX)
-        target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(package / "static" / MATHJAX, target)
-
 
 def cache_folder(built):
     """jupyter-cache looks at a notebook's cells only: each state of all the rest has
@@ -94,9 +78,7 @@ def _is_page(app, path):
 
 def setup(app):
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
-    app.connect("config-inited", local_mathjax)
     app.connect("config-inited", cache_on_everything)
-    app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", drop_stale)
     app.connect("html-page-context", running_time)
     app.connect("html-page-context", no_thebe, priority=900)

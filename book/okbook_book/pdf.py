@@ -27,13 +27,13 @@ PAPER = {"width": "210mm", "height": "297mm"}
 MARGIN = {"top": "17mm", "bottom": "19mm", "left": "17mm", "right": "17mm"}
 WIDTH = round((210 - 2 * 17) / 25.4 * 96 / SCALE)  # of the text, in pixels
 
-# Formulas are set, images are there, formulas that are too wide have shrunk to the
+# Fonts and images are there, formulas that are too wide have shrunk to the
 # width of the paper, and what is folded for a reader at a screen is open. A section can
 # begin at the foot of a sheet when its heading has moved to the next: what leads to the
 # section leads to its heading. Chromium gives a place in the file to what a page links
 # to: anchors get a hidden link. Headings are returned: level, text, anchor.
 READY = """async anchors => {
-  await window.MathJax?.startup?.promise;
+  await document.fonts.ready;
   for (const image of document.images) image.loading = "eager";
   await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
   for (const folded of document.querySelectorAll("article details")) folded.open = true;

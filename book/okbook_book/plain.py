@@ -45,18 +45,16 @@ class Code:
 
 
 def expand(tex, macros):
-    "A formula without the macros of the book: name to body, or to body and arguments."
+    "A formula without the macros of the book, each argument of which stands once."
     out, at = [], 0
     while found := COMMAND.search(tex, at):
         out.append(tex[at : found.start()])
         at = found.end()
-        if found[1] not in macros:
+        body = macros.get(f"\\{found[1]}")
+        if body is None:
             out.append(found[0])
             continue
-        body, count = macros[found[1]], 0
-        if isinstance(body, list | tuple):
-            body, count = body
-        for k in range(count):
+        for k in range(body.count("#")):
             argument, at = take(tex, at)
             body = body.replace(f"#{k + 1}", expand(argument, macros))
         out.append(expand(body, macros))

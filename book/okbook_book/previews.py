@@ -12,7 +12,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 
 FOLDER = "_previews"
-PAGES = "pages"  # the list, and what a page without formulas needs to set some
+PAGES = "pages"  # the list
 # where an anchor stands, by kind
 TARGETS = {
     "equation": "div.math[id]",
@@ -98,8 +98,7 @@ def write_list(app, exception):
             pages.append(page)
         elif page != PAGES:
             path.unlink()  # of a page that is gone
-    mathjax = {**(app.config.mathjax3_config or {}), "startup": {"typeset": False}}
-    _write(app, PAGES, PAGES, pages, mathjax, f"_static/{app.config.mathjax_path}")
+    _write(app, PAGES, PAGES, pages)
 
 
 def setup(app):

@@ -5,7 +5,8 @@ chosen from its pages: the title of each page with the sentence in which it is s
 up, ideas (the first paragraph of a section), figures, statements (definitions,
 theorems), and the summary. A cell with the tag ``slide`` or a block with the class
 ``slide`` (a line ``{.slide}`` above it) is always chosen, ``no-slide`` never. reveal.js
-comes with the package sphinx-revealjs, MathJax with the book: nothing is downloaded.
+comes with the package sphinx-revealjs, KaTeX's style with the book: nothing is
+downloaded.
 """
 
 import copy
@@ -20,7 +21,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup, NavigableString
 
 from . import project
-from .pages import MATHJAX
+from .mathematics import STYLE
 from .project import HTML, ROOT
 
 SLIDES = ROOT / "_build" / "class" / "slides"
@@ -42,9 +43,8 @@ PAGE = """<!doctype html>
 <title>{title}</title>
 <link rel="stylesheet" href="reveal.js/dist/reset.css">
 <link rel="stylesheet" href="reveal.js/dist/reveal.css">
+<link rel="stylesheet" href="katex/katex.min.css">
 <link rel="stylesheet" href="slides.css">
-<script>window.MathJax = {mathjax}</script>
-<script defer src="tex-svg.js"></script>
 <script defer src="reveal.js/dist/reveal.js"></script>
 <script defer src="slides.js"></script>
 </head>
@@ -200,12 +200,6 @@ def chapters(built=HTML):
     return found
 
 
-def mathjax():
-    "MathJax's settings: the macros of the book."
-    tex = project.book()["sphinx"]["config"]["mathjax3_config"]["tex"]
-    return json.dumps({"tex": tex, "options": {"enableMenu": False}})
-
-
 def write(built=HTML, target=SLIDES):
     "Write all decks, and a page that lists them; how many slides each has."
     shutil.rmtree(target, ignore_errors=True)
@@ -217,10 +211,10 @@ def write(built=HTML, target=SLIDES):
         target / "reveal.js" / "dist",
         ignore=shutil.ignore_patterns("theme", "*.map", "*.esm.js"),
     )
-    shutil.copyfile(built / "_static" / MATHJAX, target / "tex-svg.js")
+    shutil.copytree(Path(built, "_static", STYLE).parent, target / "katex")
     for name in ("slides.css", "slides.js"):
         shutil.copyfile(STATIC / name, target / name)
-    counts, tex = {}, mathjax()
+    counts = {}
     for paths in chapters(built).values():
         slides = deck(paths)
         title = BeautifulSoup(slides[0].content, "html.parser").h1.get_text()
@@ -233,7 +227,7 @@ def write(built=HTML, target=SLIDES):
             (target / "_images").mkdir(exist_ok=True)
             shutil.copyfile(built / image, target / image)
         name = f"{paths[0].stem}.html"
-        page = PAGE.format(title=html.escape(title), mathjax=tex, slides=text)
+        page = PAGE.format(title=html.escape(title), slides=text)
         (target / name).write_text(page, encoding="utf8")
         counts[name] = (title, len(slides))
     links = "".join(

@@ -1,14 +1,15 @@
 // What a link to an equation, a theorem, an exercise, a figure, a reference or a term leads to is shown in a card while
-// the mouse or the keyboard's focus is on it. A tap follows the link. book/okbook_book/previews.py writes what is shown.
+// the mouse or the keyboard's focus is on it. A tap shows it at the foot; a second one follows the link, and a button leads
+// back. book/okbook_book/previews.py writes what is shown.
 (() => {
   const LINKS = ".bd-article a.reference.internal[href*='#']";
   const root = new URL(document.documentElement.dataset.content_root, location.href).href;
   const shown = {}, scripts = {};
-  let pages, config, mathjaxPath, mathjax;  // from _previews/pages.js
-  let wanted, card, timer;
+  let pages;  // from _previews/pages.js
+  let wanted, card, timer, touch;
 
-  window.okbookPreviews = (page, found, ...rest) => {
-    if (page === "pages") [pages, config, mathjaxPath] = [found, ...rest];
+  window.okbookPreviews = (page, found) => {
+    if (page === "pages") pages = found;
     else shown[page] = found;
   };
   const load = path => scripts[path] ||= new Promise((resolve, reject) => {
@@ -26,17 +27,6 @@
     return shown[page][decodeURIComponent(url.hash.slice(1))];
   };
 
-  // A page without formulas has no MathJax until a card needs it.
-  const ready = () => mathjax ||= (async () => {
-    if (document.readyState !== "complete") await new Promise(done => addEventListener("load", done, { once: true }));
-    if (!window.MathJax) {
-      window.MathJax = config;
-      await load(mathjaxPath);
-    }
-    return MathJax.startup.promise;
-  })();
-  const typeset = box => mathjax = ready().then(() => MathJax.typesetPromise([box]));
-
   const place = (box, link) => {
     const at = link.getBoundingClientRect(), room = document.documentElement.clientWidth;
     const below = innerHeight - at.bottom - 14, above = at.top - 14, up = box.offsetHeight > below && above > below;
@@ -48,7 +38,6 @@
   const close = () => {
     clearTimeout(timer);
     wanted?.removeAttribute("aria-describedby");
-    if (card) window.MathJax?.typesetClear?.([card]);
     card?.remove();
     wanted = card = null;
   };
@@ -57,27 +46,59 @@
     close();
     wanted = link;
     const url = new URL(link.href), html = await find(url);
-    if (!html || wanted !== link) return;
+    if (wanted !== link) return;
+    if (!html) return touch && follow(url);
     link.removeAttribute("title");  // the card says it
     card = document.createElement("div");
-    Object.assign(card, { id: "okb-preview", className: "okb-preview tex2jax_ignore", role: "tooltip", innerHTML: html });
+    Object.assign(card, { id: "okb-preview", className: "okb-preview", role: "tooltip", innerHTML: html });
     const box = card;
     for (const name of ["href", "src"])
       box.querySelectorAll(`[${name}]`).forEach(e => e.setAttribute(name, new URL(e.getAttribute(name), url)));
     box.querySelectorAll("a").forEach(a => a.tabIndex = -1);
+    if (touch) {
+      const go = Object.assign(document.createElement("button"), { textContent: "Go there", onclick: () => follow(url) });
+      box.append(go);
+      box.classList.add("okb-sheet");
+    }
     document.body.append(box);
-    if (box.querySelector(".math")) await typeset(box);
     await Promise.all([...box.querySelectorAll("img")].map(img => img.decode().catch(() => {})));
     if (card !== box) return;
-    place(box, link);
+    if (!touch) place(box, link);
     box.classList.add("okb-shown");
     link.setAttribute("aria-describedby", box.id);
   };
+
+  const follow = url => {
+    close();
+    sessionStorage.setItem("okb-back", "yes");
+    location.href = url;
+  };
+  const offerBack = () => {
+    if (!sessionStorage.getItem("okb-back")) return;
+    sessionStorage.removeItem("okb-back");
+    document.querySelector(".okb-back")?.remove();
+    const button = Object.assign(document.createElement("button"), { className: "okb-back", textContent: "Back to where I was" });
+    button.onclick = () => (button.remove(), history.back());
+    document.body.append(button);
+  };
+  addEventListener("hashchange", offerBack);
+  offerBack();
 
   const later = (action, delay) => {
     clearTimeout(timer);
     timer = setTimeout(action, delay);
   };
+  document.addEventListener("pointerdown", ({ target, pointerType }) => {
+    touch = pointerType === "touch";
+    if (touch && card && !card.contains(target) && target.closest(LINKS) !== wanted) close();
+  });
+  document.addEventListener("click", event => {
+    const link = event.target.closest(LINKS);
+    if (!touch || !link) return;
+    event.preventDefault();
+    if (link === wanted) follow(new URL(link.href));
+    else show(link);
+  });
   document.addEventListener("pointerover", ({ target, pointerType }) => {
     if (pointerType !== "mouse") return;
     const link = target.closest(LINKS);

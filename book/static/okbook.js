@@ -3,14 +3,10 @@
 (() => {
   const smallest = 0.7;
   const fit = box => {
-    const formula = box.querySelector("mjx-container > svg");
-    if (!formula) return;
-    formula.style.width = formula.style.height = "";
-    const room = box.clientWidth, width = formula.getBoundingClientRect().width;
-    if (room && width > room) {
-      formula.style.width = `${Math.max(room, smallest * width)}px`;
-      formula.style.height = "auto";
-    }
+    const formula = box.querySelector(".katex-display");
+    formula.style.fontSize = "";
+    const room = formula.clientWidth, width = formula.scrollWidth;
+    if (room && width > room) formula.style.fontSize = `${Math.max(room / width, smallest)}em`;
   };
   const widths = new WeakMap();
   const boxes = new ResizeObserver(entries => requestAnimationFrame(() => entries.forEach(({ target }) => {
@@ -18,7 +14,5 @@
     widths.set(target, target.clientWidth);
     fit(target);
   })));
-  addEventListener("load", () => window.MathJax?.startup?.promise?.then(() => {
-    document.querySelectorAll("div.math").forEach(box => boxes.observe(box));
-  }));
+  addEventListener("load", () => document.querySelectorAll("div.math").forEach(box => boxes.observe(box)));
 })();

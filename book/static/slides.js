@@ -1,4 +1,4 @@
-// The slides: what is too long for its slide shrinks until it fits, after the formulas are set.
+// The slides: what is too long for its slide shrinks until it fits.
 (() => {
   const smallest = 0.45;
   const fit = slide => {
@@ -14,7 +14,7 @@
     await Reveal.initialize({
       width: 1120, height: 700, margin: 0.06, hash: true, slideNumber: "c/t", transition: "none", center: true,
     });
-    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
     const now = () => fit(Reveal.getCurrentSlide());
     Reveal.on("slidechanged", now);
     now();

@@ -54,12 +54,11 @@ BARS = """() => {
       ? [e.innerText.trim().slice(0, 60)] : []);
 }"""
 
-# MathJax's drawings are not looked into. They are two thirds of a page's elements, and
-# axe-core would walk through them: only their frames stay, in their size.
+# Formulas are not looked into. They are most of a page's elements, and axe-core would
+# walk through them: only their frames stay.
 AXE = """() => {
-  document.querySelectorAll("mjx-container > svg").forEach(e => e.replaceChildren());
-  document.querySelectorAll("mjx-assistive-mml").forEach(e => e.remove());
-  return axe.run({exclude: [["mjx-container"]]}).then(found =>
+  document.querySelectorAll(".katex").forEach(e => e.replaceChildren());
+  return axe.run({exclude: [[".katex"]]}).then(found =>
     found.violations.flatMap(rule => rule.nodes.map(node => ({
       rule: rule.id, target: node.target.flat().join(" "),
       html: node.html.slice(0, 200),
@@ -107,10 +106,8 @@ def view(browser, scheme, size):
 
 
 def settle(tab):
-    "Wait until the mathematics of a page is set."
-    if tab.query_selector(".math"):
-        tab.wait_for_function("() => window.MathJax?.startup?.promise")
-        tab.evaluate("() => MathJax.startup.promise.then(() => true)")
+    "Wait until the fonts of a page are there."
+    tab.evaluate("() => document.fonts.ready.then(() => true)")
     tab.wait_for_timeout(200)  # scripts that work once all is loaded
 
 

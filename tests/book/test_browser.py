@@ -46,22 +46,22 @@ TOO_WIDE = """fonts => {
 
 # Formulas that begin left of their box, where no scrolling leads.
 CUT_OFF = """() => [...document.querySelectorAll('.math')].flatMap(e => {
-  const svg = e.querySelector('mjx-container > svg');
-  if (!svg || !svg.getBoundingClientRect().width) return [];
-  const gap = svg.getBoundingClientRect().left - e.getBoundingClientRect().left;
+  const formula = e.querySelector('.katex-html');
+  if (!formula || !formula.getBoundingClientRect().width) return [];
+  const gap = formula.getBoundingClientRect().left - e.getBoundingClientRect().left;
   return gap < -1 ? [e.textContent.slice(0, 80)] : [];
 })"""
 
-# Mathematics that MathJax did not set, or set as an error.
+# Mathematics that was not set, or set as an error.
 RAW_TEX = """() => {
   const out = [];
   for (const e of document.querySelectorAll('.math'))
-    if (!e.querySelector('mjx-container')) out.push(e.textContent.slice(0, 80));
-  for (const e of document.querySelectorAll('mjx-merror, [data-mml-node="merror"]'))
-    out.push('error: ' + (e.getAttribute('data-mjx-error') || e.textContent));
+    if (!e.querySelector('.katex')) out.push(e.textContent.slice(0, 80));
+  for (const e of document.querySelectorAll('.katex-error, merror'))
+    out.push('error: ' + (e.title || e.textContent));
   const text = document.querySelector('article')?.cloneNode(true);
   if (text) {
-    const unread = text.querySelectorAll('pre, code, script, style, mjx-container');
+    const unread = text.querySelectorAll('pre, code, script, style, .katex');
     unread.forEach(e => e.remove());
     const raw = /\\$\\$|\\\\\\(|\\\\\\[|\\\\(frac|sum|phi|begin|mathcal|hat)\\b/g;
     const found = text.textContent.match(raw);
@@ -161,11 +161,11 @@ def test_page_on_a_phone_and_on_a_desk(views, address, page):
 
 
 FORMULAS = """() => [...document.querySelectorAll("div.math")].flatMap(box => {
-  const formula = box.querySelector("mjx-container > svg");
-  const width = formula && formula.getBoundingClientRect().width;
-  if (!width) return [];
-  formula.style.width = formula.style.height = "";
-  return [[box.clientWidth, width, formula.getBoundingClientRect().width]];
+  const formula = box.querySelector(".katex-display"), room = formula.clientWidth;
+  if (!room) return [];
+  const shrunk = parseFloat(formula.style.fontSize || 1);
+  formula.style.fontSize = "";
+  return [[shrunk, Math.max(0.7, Math.min(1, room / formula.scrollWidth))]];
 })"""
 
 
@@ -179,16 +179,13 @@ def test_formulas_shrink_to_a_phone(views, address):
         tab = context.new_page()
         tab.goto(address + "nbs/05_ensembles.html", wait_until="load")
         tab.wait_for_function(
-            "() => document.querySelector('div.math svg[style*=width]') || "
+            "() => document.querySelector('.katex-display[style*=font]') || "
             "innerWidth > 600"
         )
         sizes = tab.evaluate(FORMULAS)
-        assert (
-            len(sizes) > 5
-            and any(width < natural for _, width, natural in sizes) == shrunk
-        )
-        for room, width, natural in sizes:
-            assert abs(width - min(natural, max(room, 0.7 * natural))) < 1.5
+        assert len(sizes) > 5 and any(size < 1 for size, _ in sizes) == shrunk
+        for size, wanted in sizes:
+            assert abs(size - wanted) < 0.01
         tab.close()
 
 
@@ -307,8 +304,7 @@ def test_a_bad_page_is_noticed(browser, tmp_path):
     (tmp_path / "bad.html").write_text(
         '<html><body><main><article><span class="math">\\(x\\)</span> $$y$$'
         '<img src="https://example.org/a.png"><div style="width:2000px">wide</div>'
-        "<script>window.MathJax={startup:{promise:Promise.resolve()}}; "
-        "nothing.at.all</script></article></main>"
+        "<script>nothing.at.all</script></article></main>"
     )
     with served(tmp_path) as place, view(browser, "light", PHONE) as context:
         wrong = visit(context, place, "bad.html")

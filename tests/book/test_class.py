@@ -199,6 +199,6 @@ def test_slides_fit_and_need_no_network(browser, deck):  # noqa: F811
             height = tab.evaluate(f"{slide}.scrollHeight / Reveal.getConfig().height")
             assert height <= browsing.FONTS, f"slide {n + 1} is {height:.2f} times it"
             assert tab.evaluate(f"{slide}.innerText.trim().length > 0")
-            assert not tab.evaluate(f"{slide}.querySelectorAll('mjx-merror').length")
+            assert not tab.evaluate(f"{slide}.querySelectorAll('.katex-error').length")
         tab.close()
     assert not wrong
