@@ -9,6 +9,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from . import fingerprint
 
+
 def cache_folder(built):
     """jupyter-cache looks at a notebook's cells only: each state of all the rest has
     a cache of its own, the last four."""
