@@ -24,9 +24,10 @@ PROGRAM = """
 const [, katex, macros] = process.argv;
 const { renderToString } = require(katex);
 require("readline").createInterface({ input: process.stdin }).on("line", line => {
-  const [tex, displayMode] = JSON.parse(line), options = { displayMode, strict: false };
+  const [tex, displayMode] = JSON.parse(line);
+  const options = { displayMode, macros: JSON.parse(macros), strict: false };
   let said;
-  try { said = [renderToString(tex, { ...options, macros: JSON.parse(macros) }), null]; }
+  try { said = [renderToString(tex, options), null]; }
   catch (error) { said = [null, error.message]; }
   console.log(JSON.stringify(said));
 });
@@ -98,12 +99,14 @@ class JoinClosing(SphinxPostTransform):
 
     def run(self):
         for node in list(self.document.findall(nodes.math)):
-            after = node.next_node(nodes.Text, descend=False, siblings=True)
-            parent = node.parent
-            place = parent.index(node) + 1
-            if place < len(parent) and parent[place] is after:
-                if after.startswith(CLOSING):
-                    parent[place] = nodes.Text(JOINER + after)
+            parent, place = node.parent, node.parent.index(node) + 1
+            after = parent[place] if place < len(parent) else None
+            if isinstance(after, nodes.Text) and after.startswith(CLOSING):
+                parent[place] = nodes.Text(JOINER + after)
+
+
+def choose(app, config):
+    config.html_math_renderer = "katex"
 
 
 def copy_style(app, exception):
@@ -120,11 +123,7 @@ def copy_style(app, exception):
 def setup(app):
     app.add_config_value("katex_macros", {}, "env")
     app.add_html_math_renderer("katex", (visit_math, None), (visit_block, None))
-    app.connect("config-inited", lambda app, config: choose(config))
+    app.connect("config-inited", choose)
     app.add_css_file(STYLE)
     app.add_post_transform(JoinClosing)
     app.connect("build-finished", copy_style)
-
-
-def choose(config):
-    config.html_math_renderer = "katex"

@@ -12,7 +12,6 @@ downloaded.
 import copy
 import html
 import importlib.util
-import json
 import re
 import shutil
 from dataclasses import dataclass

@@ -191,7 +191,7 @@ KINDS = one_of_each() if PAGES else {}
 VIEWS = {"light": DESK, "dark": PHONE}
 CARD = """card => ({
   text: card.innerText, box: card.getBoundingClientRect().toJSON(),
-  raw: [...card.querySelectorAll(".math")].filter(e => !e.querySelector(".katex")).length,
+  raw: [...card.querySelectorAll(".math:not(:has(.katex))")].length,
   errors: card.querySelectorAll(".katex-error").length,
   images: [...card.querySelectorAll("img")].every(img => img.naturalWidth),
   back: getComputedStyle(card).backgroundColor, ink: getComputedStyle(card).color,
