@@ -1,13 +1,27 @@
-"""What concerns whole pages: the notebook cache, the time a page took, the
-bibliography's list, and pages whose source is gone."""
+"""What concerns whole pages: ids that stand once, the notebook cache, the time a page
+took, the bibliography's list, and pages whose source is gone."""
 
 import shutil
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
 from . import fingerprint
+
+CONTENTS = "proof-content", "exercise-content", "solution-content"
+
+
+class OwnIds(SphinxPostTransform):
+    "The contents of all proofs and exercises have one id: it goes."
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self):
+        for node in self.document.findall(nodes.section):
+            node["ids"] = [i for i in node["ids"] if i not in CONTENTS]
 
 
 def cache_folder(built):
@@ -79,6 +93,7 @@ def _is_page(app, path):
 
 def setup(app):
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
+    app.add_post_transform(OwnIds)
     app.connect("config-inited", cache_on_everything)
     app.connect("build-finished", drop_stale)
     app.connect("html-page-context", running_time)

@@ -1,9 +1,8 @@
 """Numbers that do not break, and heads of tables that are none.
 
 A number keeps its deviation, ``68.7 ± 0.9``, by no-break spaces, in tables and in
-prose. An empty head, above the names of the rows, is a cell and not a head; a head
-that is a formula, which is drawn, has its TeX for those who hear the page. So in
-the tables of pandas, which are HTML already.
+prose. An empty head, above the names of the rows, is a cell and not a head. So in the
+tables of pandas, which are HTML already.
 """
 
 import re
@@ -50,9 +49,6 @@ class Tables(SphinxPostTransform):
             for entry in list(head.findall(nodes.entry)):
                 if not entry.astext().strip() and not list(entry.findall(nodes.image)):
                     entry.replace_self(Blank("", *entry.children, **entry.attributes))
-                elif formulas := list(entry.findall(nodes.math)):
-                    tex = " ".join(formula.astext() for formula in formulas)
-                    entry[-1] += nodes.inline("", tex, classes=["visually-hidden"])
 
 
 def setup(app):

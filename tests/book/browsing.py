@@ -57,7 +57,7 @@ BARS = """() => {
 # Formulas are not looked into. They are most of a page's elements, and axe-core would
 # walk through them: only their frames stay.
 AXE = """() => {
-  document.querySelectorAll(".katex").forEach(e => e.replaceChildren());
+  document.querySelectorAll(".katex-html").forEach(e => e.replaceChildren());
   return axe.run({exclude: [[".katex"]]}).then(found =>
     found.violations.flatMap(rule => rule.nodes.map(node => ({
       rule: rule.id, target: node.target.flat().join(" "),
