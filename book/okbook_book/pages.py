@@ -61,6 +61,11 @@ def depart_citation(self, node):
     HTML5Translator.depart_citation(self, node)
 
 
+def group_what_is_found(app, pagename, templatename, context, doctree):
+    if pagename == "search":
+        app.add_js_file("search.js")
+
+
 def no_thebe(app, pagename, templatename, context, doctree):
     """sphinx-thebe puts the address of a CDN on every page, although its button is
     off: take it out."""
@@ -97,4 +102,5 @@ def setup(app):
     app.connect("config-inited", cache_on_everything)
     app.connect("build-finished", drop_stale)
     app.connect("html-page-context", running_time)
+    app.connect("html-page-context", group_what_is_found)
     app.connect("html-page-context", no_thebe, priority=900)
