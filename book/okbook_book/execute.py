@@ -17,7 +17,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from . import directives, fingerprint, pages, project
+from . import directives, fingerprint, night, pages, project
 from .project import chosen
 
 # What a slow machine may need to start a kernel, and to pass on what a cell prints:
@@ -157,6 +157,7 @@ def main(patterns=()):
     todo = missing(
         cache, {p: nb for p, nb in notebooks.items() if chosen(p.stem, patterns)}
     )
+    os.environ["PYTHONSTARTUP"] = night.__file__
     for path, notebook, seconds in several(todo, timeout):
         name = project.docname(path)
         if seconds is None:

@@ -1,10 +1,9 @@
 """Figures by night, and at their size.
 
-Matplotlib draws every figure once, on white and with twice the pixels that it is shown
-in. `Figures` sets the width, and tells which figures keep their white card in the dark:
-those with images or heat maps, and those whose caption speaks of black, white, dark or
-bright. The others are lines and marks: page.css inverts their brightness, and keeps
-their hues.
+Matplotlib draws every figure on white, with twice the pixels that it is shown in, and
+once more for the night (`night`). `Figures` sets the width, and puts the twin beside
+the figure. A figure whose caption speaks of black, white, dark or bright has one form
+only, and keeps its white card in the dark.
 """
 
 import re
@@ -18,7 +17,6 @@ INCH = 110  # pixels of the page: half of the figure.dpi of okbook.mplstyle
 BRIGHTNESS = re.compile(
     r"\b(black|white|dark|darker|bright|brighter|light|pale)\b", re.I
 )
-IMAGES = re.compile(r"\b(imshow|matshow|pcolormesh|plot_tree)\(|\bcmap=")
 
 
 def width(path):
@@ -27,9 +25,19 @@ def width(path):
         return round(image.width * INCH / image.info["dpi"][0])
 
 
-def keeps_card(source, words):
-    "Whether a figure drawn by `source` and described by `words` stays on white."
-    return bool(IMAGES.search(source) or BRIGHTNESS.search(words))
+def twins(env, uri, words):
+    "A drawing described by `words` and its night twin, or itself: address and class."
+    twin = Path("_build", "night", Path(uri).name)
+    if BRIGHTNESS.search(words) or not Path(env.srcdir, twin).exists():
+        return [(uri, "okb-card")]
+    env.images.add_file(env.docname, str(twin))
+    return [(uri, "only-light"), (str(twin), "only-dark")]
+
+
+def described(image):
+    "The words that describe a drawing."
+    figure = image.parent if isinstance(image.parent, nodes.figure) else None
+    return f"{image.get('alt', '')} {figure.astext() if figure else ''}"
 
 
 class Figures(SphinxPostTransform):
@@ -40,18 +48,21 @@ class Figures(SphinxPostTransform):
         for cell in self.document.findall(nodes.container):
             if cell.get("nb_element") != "cell_code":
                 continue
-            source = "".join(b.astext() for b in cell.findall(nodes.literal_block))
-            for image in cell.findall(nodes.image):
-                self.set(image, source)
+            for image in list(cell.findall(nodes.image)):
+                self.set(image)
 
-    def set(self, image, source):
-        figure = image.parent if isinstance(image.parent, nodes.figure) else None
-        words = f"{image.get('alt', '')} {figure.astext() if figure else ''}"
-        card = keeps_card(source, words)
-        image["classes"].append("okb-card" if card else "okb-lines")
+    def set(self, image):
         path = Path(self.env.srcdir, image["uri"])
         if path.suffix == ".png" and path.exists() and "width" not in image:
             image["width"] = f"{width(path)}px"
+        shown = []
+        for uri, by_night in twins(self.env, image["uri"], described(image)):
+            shown.append(image.copy())
+            shown[-1].update_all_atts(
+                {"uri": uri, "candidates": {"*": uri}}, force=True
+            )
+            shown[-1]["classes"] = [*image["classes"], by_night]
+        image.replace_self(shown)
 
 
 def setup(app):

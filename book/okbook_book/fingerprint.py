@@ -20,6 +20,7 @@ import pooch
 from .project import ROOT, docname, notebooks, split
 
 STAMP = "sources.sha256"
+DRAWING = "book/okbook.mplstyle", "book/okbook_book/night.py"
 PASSING = {
     "__pycache__",
     ".hypothesis",
@@ -76,9 +77,7 @@ def _marks():
 def surroundings():
     "Two fingerprints: of the data, and of all else."
     stored = _files("tables/**/*.*", "benchmarks/*.csv")
-    digest = _hash(
-        _files("okbook/**/*.*", "requirements.lock", "book/okbook.mplstyle") + stored
-    )
+    digest = _hash(_files("okbook/**/*.*", "requirements.lock", *DRAWING) + stored)
     digest.update(_marks())
     return hashlib.sha256(_data()).hexdigest(), digest.hexdigest()
 

@@ -5,21 +5,19 @@ from pathlib import PurePosixPath
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from .figures import keeps_card
+from .figures import described, twins
 
 PAGE = "nbs/64_gallery"
 
 
 def first_figure(page):
-    "The first drawing on a page, with the class that it has by night; None if none."
+    "The address of the first drawing on a page, and its words; None if none."
     for cell in page.findall(nodes.container):
         if cell.get("nb_element") != "cell_code":
             continue
         for image in cell.findall(nodes.image):
             if image["uri"].endswith(".png"):
-                source = "".join(b.astext() for b in cell.findall(nodes.literal_block))
-                words = f"{image.get('alt', '')} {image.parent.astext()}"
-                return image["uri"], keeps_card(source, words)
+                return image["uri"], described(image)
     return None
 
 
@@ -38,10 +36,8 @@ class Thumbnails(SphinxPostTransform):
                 continue
             name = PurePosixPath(links[0].partition("#")[0]).stem
             found = first_figure(self.env.get_doctree(f"nbs/{name}"))
-            if found:
-                uri, on_white = found
-                night = "okb-card" if on_white else "okb-lines"
-                classes = ["okb-thumbnail", night]
+            for uri, by_night in twins(self.env, *found) if found else ():
+                classes = ["okb-thumbnail", by_night]
                 card.insert(
                     0,
                     nodes.image(

@@ -1,0 +1,113 @@
+"""The night twin of a figure: drawn once more, with light ink on dark paper.
+
+A kernel that executes a page runs this file first, as its ``PYTHONSTARTUP``: whenever
+a figure is shown, its twin is written into ``_build/night``, under the name that myst-nb
+gives to the figure. Colours that carry data stay as they are: those of images and maps,
+of marks that show values, and of words on an image.
+"""
+
+import colorsys
+import hashlib
+from base64 import b64decode
+from contextlib import contextmanager
+from pathlib import Path
+
+PAPER, INK = 0.07, 0.9  # lightness of what was white, and of what was black
+FOLDER = Path(__file__).resolve().parents[2] / "_build" / "night"
+
+
+def by_night(colour):
+    "Light is dark and dark is light, in the same hue; what is bright is not dimmed."
+    from matplotlib.colors import to_rgba
+
+    red, green, blue, alpha = to_rgba(colour)
+    hue, light, strong = colorsys.rgb_to_hls(red, green, blue)
+    turned = INK + (PAPER - INK) * light
+    if strong > 0.3 and light < 0.8:
+        turned = max(turned, light, 0.55)
+    return *colorsys.hls_to_rgb(hue, turned, strong), alpha
+
+
+def inks(figure):
+    "The colours of a figure that are ink or paper: artist and names of properties."
+    from matplotlib import collections, lines, patches, text
+
+    for artist in figure.findobj():
+        if isinstance(artist, text.Text):
+            if not on_map(artist):
+                yield artist, ["color"]
+                for patch in (artist.get_bbox_patch(), arrow(artist)):
+                    if patch:
+                        yield patch, ["facecolor", "edgecolor"]
+        elif isinstance(artist, lines.Line2D):
+            yield artist, ["color", "markerfacecolor", "markeredgecolor"]
+        elif isinstance(artist, patches.Patch):
+            yield artist, ["facecolor", "edgecolor"]
+        elif isinstance(artist, collections.Collection) and not shows_values(artist):
+            yield artist, ["facecolor", "edgecolor"]
+
+
+def shows_values(artist):
+    return artist.get_array() is not None
+
+
+def on_map(words):
+    from matplotlib.collections import QuadMesh
+    from matplotlib.contour import ContourSet
+
+    axes = words.axes
+    maps = axes and [
+        c for c in axes.collections if isinstance(c, QuadMesh | ContourSet)
+    ]
+    return axes and words in axes.texts and bool(axes.images or maps)
+
+
+def arrow(words):
+    return getattr(words, "arrow_patch", None)
+
+
+@contextmanager
+def night(figure):
+    "The figure in its night colours, and as it was again afterwards."
+    from matplotlib.artist import getp, setp
+
+    old = [
+        (artist, name, getp(artist, name))
+        for artist, names in inks(figure)
+        for name in names
+    ]
+    for artist, name, colour in old:
+        many = getattr(colour, "ndim", 1) == 2
+        setp(artist, **{name: [*map(by_night, colour)] if many else by_night(colour)})
+    try:
+        yield figure
+    finally:
+        for artist, name, colour in old:
+            setp(artist, **{name: colour})
+
+
+def with_twin(draw):
+    "IPython's function that prints a figure, which then draws the twin as well."
+
+    def draw_both(figure, fmt="png", **options):
+        shown = draw(figure, fmt, **options)
+        if shown and fmt == "png":
+            data = b64decode(shown) if options.get("base64") else shown
+            with night(figure):
+                twin = draw(figure, fmt, **options | {"base64": False})
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            name = f"{hashlib.sha256(data).hexdigest()}.png"
+            (FOLDER / name).write_bytes(twin)
+        return shown
+
+    return draw_both
+
+
+def install():
+    from IPython.core import pylabtools
+
+    pylabtools.print_figure = with_twin(pylabtools.print_figure)
+
+
+if __name__ == "__main__":
+    install()

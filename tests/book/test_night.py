@@ -1,0 +1,67 @@
+"""Figures by night: ink and paper change places, and what carries data stays."""
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from okbook_book import night
+
+
+@pytest.fixture
+def drawn():
+    figure = Figure()
+    lines, image = figure.subplots(1, 2)
+    lines.plot([0, 1], color="black")
+    lines.scatter([0, 1], [0, 1], c=[0.0, 1.0])
+    lines.annotate("here", (0, 0), (1, 1), arrowprops={"arrowstyle": "->"})
+    image.imshow(np.eye(2))
+    image.text(0, 0, "one", color="white")
+    figure.canvas.draw()
+    return figure
+
+
+def seen(figure):
+    figure.canvas.draw()
+    lines, image = figure.axes
+    words, on_map = lines.texts[0], image.texts[0]
+    return {
+        "paper": figure.get_facecolor(),
+        "ink": lines.lines[0].get_color(),
+        "values": lines.collections[0].get_facecolors().tolist(),
+        "word": words.get_color(),
+        "arrow": words.arrow_patch.get_edgecolor(),
+        "on map": on_map.get_color(),
+        "title": image.xaxis.label.get_color(),
+    }
+
+
+def lightness(colour):
+    return np.mean(matplotlib.colors.to_rgb(colour))
+
+
+def test_ink_and_paper_change_places_and_data_stays(drawn):
+    day = seen(drawn)
+    with night.night(drawn):
+        dark = seen(drawn)
+    assert dark["values"] == day["values"] and dark["on map"] == day["on map"]
+    for ink in ("ink", "word", "arrow", "title"):
+        assert lightness(day[ink]) < 0.2 and lightness(dark[ink]) > 0.7, ink
+    assert lightness(dark["paper"]) < 0.1
+    again = seen(drawn)
+    assert again.pop("ink") == day.pop("ink") and again == day
+
+
+@pytest.mark.parametrize("colour", [f"C{n}" for n in range(10)])
+def test_colours_can_be_seen_by_night(colour):
+    assert lightness(night.by_night(colour)) > 0.3
+
+
+def test_the_twin_has_the_name_of_the_figure(drawn, tmp_path, monkeypatch):
+    monkeypatch.setattr(night, "FOLDER", tmp_path / "night")
+    draw = night.with_twin(lambda figure, fmt, base64=False: b"bytes")
+    assert draw(drawn, "png") == b"bytes"
+    (twin,) = night.FOLDER.iterdir()
+    assert len(twin.stem) == 64 and twin.read_bytes() == b"bytes"
+    draw(drawn, "svg")
+    assert len(list(night.FOLDER.iterdir())) == 1
