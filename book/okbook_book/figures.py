@@ -57,11 +57,10 @@ class Figures(SphinxPostTransform):
             image["width"] = f"{width(path)}px"
         shown = []
         for uri, by_night in twins(self.env, image["uri"], described(image)):
-            shown.append(image.copy())
-            shown[-1].update_all_atts(
-                {"uri": uri, "candidates": {"*": uri}}, force=True
-            )
-            shown[-1]["classes"] = [*image["classes"], by_night]
+            twin = image.copy()
+            twin["uri"], twin["candidates"] = uri, {"*": uri}
+            twin["classes"] = [*image["classes"], by_night]
+            shown.append(twin)
         image.replace_self(shown)
 
 

@@ -1,9 +1,9 @@
 """The night twin of a figure: drawn once more, with light ink on dark paper.
 
 A kernel that executes a page runs this file first, as its ``PYTHONSTARTUP``: whenever
-a figure is shown, its twin is written into ``_build/night``, under the name that myst-nb
-gives to the figure. Colours that carry data stay as they are: those of images and maps,
-of marks that show values, and of words on an image.
+a figure is shown, its twin is written into ``_build/night``, under the name that
+myst-nb gives to the figure. Colours that carry data stay as they are: those of images
+and maps, of marks that show values, and of words on an image.
 """
 
 import colorsys
@@ -56,10 +56,10 @@ def on_map(words):
     from matplotlib.contour import ContourSet
 
     axes = words.axes
-    maps = axes and [
-        c for c in axes.collections if isinstance(c, QuadMesh | ContourSet)
-    ]
-    return axes and words in axes.texts and bool(axes.images or maps)
+    if axes is None or words not in axes.texts:
+        return False
+    maps = [c for c in axes.collections if isinstance(c, QuadMesh | ContourSet)]
+    return bool(axes.images or maps)
 
 
 def arrow(words):

@@ -48,7 +48,8 @@ READY = """async anchors => {
   }
   const headings = [...document.querySelectorAll("article :is(h1, h2, h3)")].map(h => {
     const copy = h.cloneNode(true);
-    copy.querySelectorAll(".headerlink, svg, .katex-html, annotation").forEach(e => e.remove());
+    const unsaid = ".headerlink, svg, .katex-html, annotation";
+    copy.querySelectorAll(unsaid).forEach(e => e.remove());
     const text = copy.textContent.trim().replace(/\\s+/g, " ");
     return [Number(h.tagName[1]), text, h.id];
   });
