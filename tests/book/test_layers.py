@@ -16,8 +16,6 @@ ABOVE = {
     "02_rkhs_1_leave_one_out": (2750, 14),
     "02_rkhs_4_links": (3213, 17),
     "03_forest_kernel": (3038, 13),
-    "04_mkl_1_duality": (2820, 13),
-    "04_mkl_3_machines": (2750, 14),
     "05_ensembles": (3383, 19),
     "05_ensembles_3_margins": (3400, 18),
 }
