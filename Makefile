@@ -7,9 +7,10 @@
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
 #   make rerun     all stored tables computed again         make sums      list the files of tables/ anew
+#   make site      what is put on the web: the book, PDFs, slides, notebooks (needs Chromium)
 #   make readme    the tables and pictures of README.md
 #   make package   wheel and source distribution, checked and installed in empty environments (needs the network)
-#   make pdf       the built book as one PDF, _build/okbook.pdf (needs Chromium)
+#   make pdf       the built book, and its core course, as PDFs in _build (needs Chromium)
 
 PYTHON ?= python3
 VENV := .venv
@@ -27,10 +28,10 @@ book class test-class test test-book test-peers pytest test-data texts elsewhere
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale pdf test test-book check pytest peers test-peers test-data texts elsewhere rerun sums verify package
-.PHONY: lab edit class test-class publish-class readme export format clean distclean lock notebooks
+.PHONY: lab edit class test-class publish-class site readme export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,12s/^# *//p' Makefile
+	@sed -n '3,13s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -144,6 +145,12 @@ publish-class: class
 	export GIT_INDEX_FILE=$(CURDIR)/_build/class/index && rm -f $$GIT_INDEX_FILE && \
 	git --work-tree=_build/class add --force README.md binder student slides && \
 	git push --force origin $$(git commit-tree -m "The class edition of $$(git rev-parse HEAD)" $$(git write-tree)):refs/heads/class
+
+# What is put on the web, in _build/site: the book, PDFs of all and of the core course, slides, and a class's notebooks.
+site: pdf class
+	rm -rf _build/site && cp -r _build/html _build/site && cp _build/okbook.pdf _build/okbook-core.pdf _build/site
+	cp -r _build/class/slides _build/site/slides
+	cd _build/class/student && $(CURDIR)/$(BIN)/python -m zipfile -c $(CURDIR)/_build/site/okbook-notebooks.zip .
 
 # Plain notebooks, as their readers see them: book/lab turns jupyterlab-myst off.
 lab: env

@@ -167,7 +167,7 @@ class ClassBuilder(Builder):
     def init(self):
         self.macros = self.config.katex_macros
         self.repository = project.book()["repository"]["url"]
-        self.book = published()
+        self.book = project.published()
         self.setup = SETUP.format(repository=self.repository, style=style())
         self.tests = {}
 
@@ -215,12 +215,6 @@ class ClassBuilder(Builder):
     def finish(self):
         text = json.dumps(self.tests, indent=1, sort_keys=True)
         (CLASS / "teacher" / "tests.json").write_text(text + "\n", encoding="utf8")
-
-
-def published():
-    "The address of the published book."
-    package = project.package()
-    return package["doc_host"] + package["doc_baseurl"]
 
 
 def with_roles(pieces, roles):
@@ -404,7 +398,9 @@ def main():
     stamp.unlink(missing_ok=True)
     build()
     shutil.copytree(ROOT / "binder", CLASS / "binder", dirs_exist_ok=True)
-    (CLASS / "README.md").write_text(README.format(book=published()), encoding="utf8")
+    (CLASS / "README.md").write_text(
+        README.format(book=project.published()), encoding="utf8"
+    )
     stamp.write_text(sources)
     counts = [len(list((CLASS / edition).glob("*.ipynb"))) for edition in EDITIONS]
     print(f"{counts[0]} notebooks for students, {counts[1]} for the teacher: {CLASS}")

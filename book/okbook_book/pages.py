@@ -1,15 +1,28 @@
 """What concerns whole pages: ids that stand once, the notebook cache, the time a page
 took, the bibliography's list, and pages whose source is gone."""
 
+import html
 import shutil
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import ReferenceRole
 from sphinx.writers.html5 import HTML5Translator
 
-from . import fingerprint
+from . import fingerprint, project
 
+FOOT = """<div class="running-time"><p>{ran} This is version {version} of the book;
+<a class="reference external" href="{discussions}">questions and remarks</a> are
+welcome.</p><details><summary>Cite this page</summary><pre>{entry}</pre></details></div>
+"""
+CITATION = """@misc{{okbook-{key},
+  author = {{{author}}},
+  title = {{{title}}},
+  howpublished = {{okbook, version {version}}},
+  year = {{{year}}},
+  url = {{{url}}},
+}}"""
 CONTENTS = "proof-content", "exercise-content", "solution-content"
 
 
@@ -41,14 +54,36 @@ def cache_on_everything(app, config):
     config.nb_execution_cache_path = str(cache_folder(Path(app.outdir).parent))
 
 
-def running_time(app, pagename, templatename, context, doctree):
-    "Say at the foot of a notebook's page how long its cells took."
+class Published(ReferenceRole):
+    "A file beside the published book: ``{published}`its slides <slides/index.html>```."
+
+    def run(self):
+        uri = f"{project.published()}/{self.target}"
+        return [nodes.reference("", self.title, refuri=uri)], []
+
+
+def foot(app, pagename, templatename, context, doctree):
+    """Say at the foot of a page of the book how long its cells took, where it can be
+    discussed, and how it is cited."""
+    if pagename not in app.env.page_numbers or "body" not in context:
+        return
     known = getattr(app.env, "nb_metadata", {}).get(pagename, {})
     taken = (known.get("exec_data") or {}).get("runtime")
-    if taken and "body" in context:
-        context["body"] += (
-            f'<p class="running-time">The cells of this page ran in {taken:.1f} s.</p>'
-        )
+    book, version = project.book(), project.package()["version"]
+    entry = CITATION.format(
+        key=pagename.rpartition("/")[2],
+        author=book["author"],
+        title=app.env.titles[pagename].astext(),
+        version=version,
+        year=book["copyright"],
+        url=f"{project.published()}/{pagename}.html",
+    )
+    context["body"] += FOOT.format(
+        ran=f"The cells of this page ran in {taken:.1f} s." if taken else "",
+        version=version,
+        discussions=f"{book['repository']['url']}/discussions",
+        entry=html.escape(entry),
+    )
 
 
 def visit_citation(self, node):
@@ -99,8 +134,9 @@ def _is_page(app, path):
 def setup(app):
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.add_post_transform(OwnIds)
+    app.add_role("published", Published())
     app.connect("config-inited", cache_on_everything)
     app.connect("build-finished", drop_stale)
-    app.connect("html-page-context", running_time)
+    app.connect("html-page-context", foot)
     app.connect("html-page-context", group_what_is_found)
     app.connect("html-page-context", no_thebe, priority=900)

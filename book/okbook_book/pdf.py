@@ -1,12 +1,15 @@
-"""``make pdf``: the whole book as one PDF, ``_build/okbook.pdf``.
+"""``make pdf``: the whole book as one PDF, ``_build/okbook.pdf``, and the core course
+as another, ``_build/okbook-core.pdf``, without folded code.
 
 Chromium prints each page of the built book, in the order of ``_toc.yml``, in the style
 of ``book/static/okbook-print.css``, which any browser uses that prints a page. The
-parts are put together with bookmarks (chapters, their pages, sections), with page
-numbers, and with links that lead from page to page inside the file.
+parts are put together with a title, the contents, bookmarks (chapters, their pages,
+sections), with page numbers, and with links that lead from page to page inside the
+file.
 """
 
 import argparse
+import html
 import io
 import shutil
 import sys
@@ -14,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
-from . import project
+from . import layers, project
 from .checks import Page
 from .project import HTML, ROOT
 
@@ -27,12 +30,28 @@ PAPER = {"width": "210mm", "height": "297mm"}
 MARGIN = {"top": "17mm", "bottom": "19mm", "left": "17mm", "right": "17mm"}
 WIDTH = round((210 - 2 * 17) / 25.4 * 96 / SCALE)  # of the text, in pixels
 
-# Fonts and images are there, formulas that are too wide have shrunk to the
+KINDS = {False: "The whole book", True: "The core course"}
+COVER = """<!doctype html><html lang="en"><head><meta charset="utf-8"><style>
+  body {{ font: 15px/1.5 "DejaVu Sans", sans-serif; }}
+  h1 {{ font-size: 3.4em; margin: 1.6em 0 0; }} header p {{ font-size: 1.3em; }}
+  li {{ display: flex; gap: 0.5em; break-inside: avoid; }} ol {{ padding: 0; }}
+  li.below {{ padding-left: 1.5em; }} i {{ flex: 1; border-bottom: 1px dotted #999; }}
+  a {{ color: inherit; text-decoration: none; }} h2 {{ margin-top: 2.5em; }}
+</style></head><body><header><h1>{title}</h1>
+<p>Learning with kernels on the outputs</p><p>{kind} of version {version}</p></header>
+<h2>Contents</h2><ol>{lines}</ol></body></html>"""
+LINE = '<li class="{depth}"><a href="{uri}">{title}</a><i></i><b>{sheet}</b></li>'
+
+# The core course leaves out folded code, and sections of other layers. Fonts and images
+# are there, formulas that are too wide have shrunk to the
 # width of the paper, and what is folded for a reader at a screen is open. A section can
 # begin at the foot of a sheet when its heading has moved to the next: what leads to the
 # section leads to its heading. Chromium gives a place in the file to what a page links
 # to: anchors get a hidden link. Headings are returned: level, text, anchor.
-READY = """async anchors => {
+READY = """async ([anchors, core]) => {
+  if (core) document.querySelectorAll(
+    "article :is(details.okb-fold, section.okb-aside, .running-time)"
+  ).forEach(e => e.remove());
   await document.fonts.ready;
   for (const image of document.images) image.loading = "eager";
   await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
@@ -108,23 +127,54 @@ def linked_anchors(paths):
     return anchors
 
 
-def open_page(tab, path, anchors=()):
+def open_page(tab, path, anchors=(), core=False):
     "Open a page of the book in a tab, ready to be printed; its headings are returned."
     tab.set_viewport_size({"width": WIDTH, "height": 1200})
     tab.emulate_media(media="print", color_scheme="light")
     tab.add_init_script("try { localStorage.setItem('mode', 'light') } catch (e) {}")
     tab.goto(path.as_uri(), wait_until="load", timeout=PATIENCE)
     tab.set_default_timeout(PATIENCE)
-    return tab.evaluate(READY, sorted(anchors))
+    return tab.evaluate(READY, [sorted(anchors), core])
 
 
-def print_page(tab, path, anchors=()):
-    "A page of the built book as a PDF, in bytes, and its headings."
-    headings = open_page(tab, path, anchors)
-    printed = tab.pdf(
+def printed(tab):
+    "What a tab shows as a PDF, in bytes."
+    return tab.pdf(
         **PAPER, margin=MARGIN, scale=SCALE, print_background=True, tagged=True
     )
-    return printed, headings
+
+
+def print_page(tab, path, anchors=(), core=False):
+    "A page of the built book as a PDF, in bytes, and its headings."
+    headings = open_page(tab, path, anchors, core)
+    return printed(tab), headings
+
+
+def sheets(data):
+    "How many sheets a PDF has."
+    from pypdf import PdfReader
+
+    return len(PdfReader(io.BytesIO(data)).pages)
+
+
+def print_cover(tab, parts, core=False, own=1):
+    "The title and the contents, with the first sheet of each page after its own."
+    lines, first = [], own + 1
+    for path, data, headings, parent in parts:
+        title = html.escape(headings[0][1])
+        depth = "below" if parent else "chapter"
+        lines.append(
+            LINE.format(depth=depth, uri=path.as_uri(), title=title, sheet=first)
+        )
+        first += sheets(data)
+    words = {
+        "title": project.book()["title"],
+        "version": project.package()["version"],
+    }
+    tab.set_content(COVER.format(kind=KINDS[core], lines="".join(lines), **words))
+    data = printed(tab)
+    taken = sheets(data)
+    return data if taken == own else print_cover(tab, parts, core, taken)
 
 
 class Binding:
@@ -249,7 +299,13 @@ class Binding:
         self.writer.write(out)
 
 
-def bind(leaves, out):
+def of_course(leaf):
+    "Whether a page, and those below it, belong to the core course or to its beginning."
+    layer = layers.pages().get(f"nbs/{leaf.path.stem}")
+    return layer in ("start", "core")
+
+
+def bind(leaves, out, core=False):
     "Print all pages by one Chromium, and write them as one file."
     from playwright.sync_api import sync_playwright
 
@@ -259,20 +315,25 @@ def bind(leaves, out):
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox"]
         )
+        parts = []
 
         def add(leaf, parent=None):
             tab = browser.new_page()
-            printed, headings = print_page(tab, leaf.path, anchors[leaf.path])
+            found = print_page(tab, leaf.path, anchors[leaf.path], core)
             tab.close()
-            bookmark = binding.add(leaf.path, printed, headings, parent)
-            sheets = len(binding.writer.pages) - binding.first[leaf.path]
-            print(f"{leaf.path.stem}: {sheets} pages", flush=True)
+            parts.append((leaf.path, *found, parent))
+            print(f"{leaf.path.stem}: {sheets(found[0])} pages", flush=True)
             for child in leaf.below:
-                add(child, bookmark)
+                add(child, leaf.path)
 
         for leaf in leaves:
             add(leaf)
+        cover = print_cover(browser.new_page(), parts, core)
         browser.close()
+    binding.add(None, cover, [(1, "Contents", None)])
+    marks = {None: None}
+    for path, data, headings, parent in parts:
+        marks[path] = binding.add(path, data, headings, marks[parent])
     binding.write(out)
     return len(binding.writer.pages)
 
@@ -287,8 +348,10 @@ def main(argv=None):
     leaves = book_order(project.contents(), options.html)
     if not leaves:
         sys.exit(f"there is no built book in {options.html}: run `make book`")
-    sheets = bind(leaves, options.out)
-    print(f"{options.out}: {sheets} pages")
+    core = [leaf for leaf in leaves if of_course(leaf)]
+    short = options.out.with_name(f"{options.out.stem}-core.pdf")
+    for pages, out in ((core, short), (leaves, options.out)):
+        print(f"{out}: {bind(pages, out, pages is core)} pages")
 
 
 def setup(app):

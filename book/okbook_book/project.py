@@ -54,6 +54,11 @@ def package(root=ROOT):
     return parser["DEFAULT"]
 
 
+def published():
+    "The address of the published book."
+    return package()["doc_host"] + package()["doc_baseurl"]
+
+
 def book():
     "The settings of the book, as they are written for Jupyter Book."
     return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
