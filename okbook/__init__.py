@@ -59,6 +59,8 @@ _SHOWN_BY = {
         "UniformMKL",
     ),
     "rkhs": (
+        "BipartiteRidge",
+        "BipartiteRidgeCV",
         "CovarianceRidge",
         "CovarianceRidgeCV",
         "EMKernelCompletion",
@@ -145,6 +147,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test compares it with _SHOWN_BY
         UniformMKL as UniformMKL,
     )
     from .rkhs import (
+        BipartiteRidge as BipartiteRidge,
+        BipartiteRidgeCV as BipartiteRidgeCV,
         CovarianceRidge as CovarianceRidge,
         CovarianceRidgeCV as CovarianceRidgeCV,
         EMKernelCompletion as EMKernelCompletion,

@@ -5,7 +5,7 @@ dependency estimation, ``operators`` spaces of operator-valued kernels,
 ``semi_supervised`` the use of unlabelled examples, ``semi_estimators`` its estimators,
 ``decomposable`` other operator-valued kernels and another loss, ``links`` the
 prediction of links in a network, ``folds`` and ``search`` the choice of its parameters,
-and ``networks`` other methods for it.
+``networks`` other methods for it, and ``two_sides`` links between two kinds of nodes.
 """
 
 from .decomposable import (
@@ -69,8 +69,14 @@ from .semi_supervised import (
     kernel_graph,
     knn_graph,
 )
+from .two_sides import (
+    BipartiteRidge,
+    BipartiteRidgeCV,
+)
 
 __all__ = [
+    "BipartiteRidge",
+    "BipartiteRidgeCV",
     "CovarianceRidge",
     "CovarianceRidgeCV",
     "EMKernelCompletion",

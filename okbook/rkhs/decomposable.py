@@ -148,6 +148,8 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
+    dual_coef_ : ndarray of shape (n_train, d)
+        The solution C of ``eq-beyond-sylvester``.
     coef_ : ndarray of shape (n_train, d) or (n_train,)
         The predictions are ``k(x) @ coef_``.
     input_kernel_ : Kernel or None
@@ -232,8 +234,8 @@ class MultiTaskRidge(InputKernelMixin, RegressorMixin, BaseEstimator):
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         Y = y.reshape(len(y), -1)
         A, K = self._tasks(Y.shape[1]), self._fit_inputs(X)
-        C = decomposable_dual(K, A, Y, self._choose_ridge(K, A, Y))
-        self.coef_ = (C @ A).reshape(y.shape)
+        self.dual_coef_ = decomposable_dual(K, A, Y, self._choose_ridge(K, A, Y))
+        self.coef_ = (self.dual_coef_ @ A).reshape(y.shape)
         return self
 
     def predict(self, X: ArrayLike) -> Array:
@@ -328,6 +330,8 @@ class MultiTaskRidgeCV(MultiTaskRidge):
         The ridge that was chosen.
     loo_losses_ : ndarray of shape (m,)
         Mean squared leave-one-out error of each ridge.
+    dual_coef_ : ndarray of shape (n_train, d)
+        The solution C of ``eq-beyond-sylvester``.
     coef_ : ndarray of shape (n_train, d) or (n_train,)
         The predictions are ``k(x) @ coef_``.
     input_kernel_ : Kernel or None

@@ -48,6 +48,8 @@ from okbook.mkl import (
     UniformMKL,
 )
 from okbook.rkhs import (
+    BipartiteRidge,
+    BipartiteRidgeCV,
     CovarianceRidge,
     CovarianceRidgeCV,
     EMKernelCompletion,
@@ -95,6 +97,8 @@ _VECTORS = {
         lam_grid=[0.1, 1.0], lam2_grid=[0.0, 0.01], cv=3
     ),
     "MultiTaskRidge": MultiTaskRidge(lam=0.1),
+    "BipartiteRidge": BipartiteRidge(lam=0.1),
+    "BipartiteRidgeCV": BipartiteRidgeCV(lam_grid=[0.1, 1.0], leave_out="pairs"),
     "MultiTaskRidgeCV": MultiTaskRidgeCV(),
     "CovarianceRidge": CovarianceRidge(lam=0.1),
     "CovarianceRidgeCV": CovarianceRidgeCV(lam_grid=[0.1, 1.0], cv=3),
