@@ -78,12 +78,17 @@ def pages_behind(target, pages=PAGES):
     return {page for name, page in pages.items() if page and name.startswith(inside)}
 
 
+def place(page):
+    "Where a page stands: 02_rkhs_13_two_sides after 02_rkhs_5_beyond."
+    return [int(number) for number in re.findall(r"\d+", page)]
+
+
 def may_import(here, there, private=False):
     """Whether a page may import another; `private` if the other's module begins with
     an underscore."""
     if here[:2] == there[:2]:
         # a chapter: earlier pages, notes and hot loops; a lab: its other pages
-        early = there < here or {here, there} & NOTES
+        early = place(there) < place(here) or {here, there} & NOTES
         return private or here[0] in "12345" or bool(early)
     if here[0] == "0":  # a chapter: core and earlier chapters
         return there[0] == "0" and there[:2] < here[:2]
