@@ -13,10 +13,11 @@ from test_browser import (  # noqa: F401
     views,
 )
 
-from okbook.core import feature_space_variance
+from okbook.core import RBFKernel, feature_space_variance, output_kernel_loss
 
 FIGURES = {
     "00_core": "okb-movie-decoding",
+    "00_core_1_predictor": "okb-movie-width",
     "01_trees": "okb-movie-splits",
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
     "03_forest_kernel": "okb-movie-forest",
@@ -124,6 +125,48 @@ def test_a_point_and_its_pre_image(tabs):
             np.testing.assert_allclose(drawn, np.array(place) @ weights, atol=0.6)
 
         at_all_steps(tab, "okb-movie-decoding", check)
+
+
+def points(tab, selector):
+    "The corners of curves, an array for each."
+    curves = attributes(tab, selector, "points")
+    numbers = [re.findall(r"-?[\d.]+", curve) for (curve,) in curves]
+    return [np.array(each, dtype=float).reshape(-1, 2) for each in numbers]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["00_core_1_predictor"], indirect=True)
+def test_a_width_makes_a_loss(tabs):
+    "The curves are losses of the kernel, and the ring is around the best output."
+    four, errors, answers = [1.0, 2.0, 3.0, 10.0], np.arange(91) / 10, np.arange(111)
+    for tab in tabs:
+        found = []
+
+        def check(way, step, said, at):
+            kernel = RBFKernel(sigma=32 * (0.1 / 32) ** (step / 25))
+            assert at == f"σ = {kernel.sigma:.2g}"
+            most = output_kernel_loss([0.0], [9.0], kernel)
+            cost = output_kernel_loss([0.0], [1.0], kernel) / most
+            assert (
+                abs(float(re.search(r"costs ([\d.]+) %", said)[1]) / 100 - cost) < 1e-3
+            )
+            upper, lower = points(tab, "#okb-movie-width > svg > .rbf")
+            loss = 2 - 2 * kernel.gram(errors, [0.0])[:, 0]
+            mean = 2 - 2 * kernel.gram(answers / 10, four).mean(axis=1)
+            np.testing.assert_allclose(148 - upper[:, 1], 120 * loss / most, atol=0.12)
+            np.testing.assert_allclose(332 - lower[:, 1], 120 * mean / most, atol=0.12)
+            ((x, y),) = attributes(tab, "#okb-movie-width > svg > .best", "cx", "cy")
+            found.append(int(said.removesuffix(".").split()[-1]))
+            assert abs(float(x) - 46 - 340 * found[-1] / 11) < 0.01
+            of_four = [output_kernel_loss(four, [y] * 4, kernel) for y in four]
+            assert of_four[four.index(found[-1])] <= min(of_four) + 1e-12
+            assert abs(332 - float(y) - 120 * min(of_four) / most) < 0.12
+            if "equally good" not in said:
+                best = float(re.search(r"numbers is ([\d.]+),", said)[1])
+                assert mean[round(10 * best)] <= mean.min() + 1e-3
+
+        at_all_steps(tab, "okb-movie-width", check)
+        assert found == sorted(found, reverse=True) and set(found) == {1, 2, 3}
 
 
 @pytest.mark.browser
