@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 from test_browser import (  # noqa: F401
     HTML,
     address,
@@ -14,6 +16,7 @@ from test_browser import (  # noqa: F401
 )
 
 from okbook.core import RBFKernel, feature_space_variance, output_kernel_loss
+from okbook.ensembles import AdaBoost, RandomizedTreeClassifier, margins
 
 FIGURES = {
     "00_core": "okb-movie-decoding",
@@ -22,6 +25,7 @@ FIGURES = {
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
     "03_forest_kernel": "okb-movie-forest",
     "04_mkl_2_solvers": "okb-movie-path",
+    "05_ensembles_3_margins": "okb-movie-margins",
 }
 
 
@@ -280,6 +284,50 @@ def test_weights_along_the_path(tabs):
         linear, quadratic = kernels.values()
         assert linear[0] == 0 and linear == sorted(linear)
         assert quadratic == sorted(quadratic, reverse=True)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["05_ensembles_3_margins"], indirect=True)
+def test_margins_move(tabs):
+    "The dots of both panels are at the error, and the margins are those of the vote."
+    digits = load_digits()
+    odd = np.where(digits.target % 2, 1, -1)
+    split = train_test_split(
+        digits.data, odd, test_size=0.5, random_state=0, stratify=odd
+    )
+    votes = {
+        t: AdaBoost(
+            RandomizedTreeClassifier(max_depth=3), n_estimators=t, random_state=0
+        ).fit(split[0], split[2])
+        for t in (1, 5, 9)
+    }
+    for tab in tabs:
+
+        def check(way, step, said, at):
+            t = int(at.split()[1])
+            wrong, everyone = map(int, re.findall(r"\d+", said)[1:3])
+            (curve,) = points(tab, "#okb-movie-margins > svg > .now")
+            upto = (330 - curve[:, 1]) / 140 * everyone
+            np.testing.assert_allclose(upto[[50, 100]], [wrong, everyone], atol=0.4)
+            lines = points(tab, "#okb-movie-margins > svg > :is(.training, .test)")
+            errors = (128 - lines[way == "test examples"]) / 640
+            dots = attributes(tab, "#okb-movie-margins > svg > .dot", "cy")
+            above, below = (float(y) for (y,) in dots)
+            assert abs(errors[t - 1, 1] - wrong / everyone) < 2e-4
+            assert abs((128 - above) / 640 - wrong / everyone) < 1e-9
+            assert abs((330 - below) / 140 - wrong / everyone) < 1e-9
+            if t in votes:
+                of_test = int(way == "test examples")
+                found = margins(votes[t], split[of_test], split[2 + of_test])
+                grid = np.linspace(-1, 1, 101) + 1e-9
+                counts = (found <= grid[:, None]).sum(axis=1)
+                np.testing.assert_allclose(upto, counts, atol=0.4)
+                told = re.search(r"margin is ([−\d.]+), .* ([−\d.]+)\.$", said).groups()
+                told = [float(number.replace("−", "-")) for number in told]
+                expected = [found.min(), found.mean()]
+                np.testing.assert_allclose(told, expected, atol=0.006)
+
+        at_all_steps(tab, "okb-movie-margins", check)
 
 
 SIZES = """texts => [...document.querySelectorAll(texts)].map(
