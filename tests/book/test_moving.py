@@ -6,8 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import scale
 from test_browser import (  # noqa: F401
     HTML,
     address,
@@ -17,6 +18,8 @@ from test_browser import (  # noqa: F401
 
 from okbook.core import RBFKernel, feature_space_variance, output_kernel_loss
 from okbook.ensembles import AdaBoost, RandomizedTreeClassifier, margins
+from okbook.mkl import PairProblem, make_regularizer, standardize_gram
+from okbook.mkl.duality import dual_point, dual_value
 
 FIGURES = {
     "00_core": "okb-movie-decoding",
@@ -24,6 +27,7 @@ FIGURES = {
     "01_trees": "okb-movie-splits",
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
     "03_forest_kernel": "okb-movie-forest",
+    "04_mkl_1_duality": "okb-movie-lambda",
     "04_mkl_2_solvers": "okb-movie-path",
     "05_ensembles_3_margins": "okb-movie-margins",
 }
@@ -260,6 +264,54 @@ def test_a_forest_grows(tabs):
 
         at_all_steps(tab, "okb-movie-forest", check)
         assert aligned[-1] > aligned[0] + 0.05
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["04_mkl_1_duality"], indirect=True)
+def test_certificates_along_lambda(tabs):
+    """Objective and bound of the equal weights are what the package computes of them,
+    and the optimum lies between; the bars are weights of that objective."""
+    wine = load_wine()
+    X = scale(wine.data)[::2]
+    grams = [
+        standardize_gram(RBFKernel(sigma=1.0).gram(column[:, None])) for column in X.T
+    ]
+    problem = PairProblem(grams, wine.target[::2])
+    figure = "#okb-movie-lambda > svg >"
+    for tab in tabs:
+
+        def check(way, step, said, at):
+            lam = 2 * 200 ** (-step / 19)
+            term = make_regularizer(way, problem.correlations_)
+            assert at == f"λ = {lam:.2g}"
+            numbers = re.findall(r"(\d\.\d+)[,.]? ", said.split(":")[1])
+            equal, above, below, best = map(float, numbers[:4])
+            (line,) = attributes(tab, f"{figure} .now", "d")
+            x, *ends = map(float, re.findall(r"[\d.]+", line[0]))
+            dot = attributes(tab, f"{figure} circle", "cx", "cy")[0]
+            assert abs(x - 46 - 340 * step / 19) < 0.01 and float(dot[0]) == x
+            drawn = (142 - np.array([*ends, float(dot[1])])) / 110
+            np.testing.assert_allclose(drawn, [above, below, best], atol=0.001)
+            assert below <= best <= above
+            bars = attributes(tab, f"{figure} rect", "width")
+            mu = np.array(bars, dtype=float).ravel() / 184
+            assert f"{np.count_nonzero(mu)} of the 13" in said
+            if step % 6 == 5:
+                assert abs(problem.objective(mu, term, lam) - best) < 0.002
+                same = problem.objective(np.full(13, equal), term, lam)
+                assert abs(same - above) < 0.002
+                point = dual_point(problem, np.full(13, equal))
+                dual = max(dual_value(problem, term, lam, point), 0.0)
+                assert abs(dual - below) < 0.03  # it is not smooth, and 0.30 is rounded
+
+        at_all_steps(tab, "okb-movie-lambda", check)
+        # the picture itself can be dragged
+        slider = tab.locator("#okb-movie-lambda input[type=range]")
+        box = tab.locator("#okb-movie-lambda > svg").bounding_box()
+        tab.mouse.click(box["x"] + box["width"] * 386 / 400, box["y"] + 20)
+        assert slider.input_value() == slider.get_attribute("max")
+        tab.mouse.click(box["x"] + box["width"] * 46 / 400, box["y"] + 20)
+        assert slider.input_value() == "0"
 
 
 @pytest.mark.browser
