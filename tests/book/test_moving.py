@@ -6,6 +6,9 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import scale
 from test_browser import (  # noqa: F401
     HTML,
     address,
@@ -13,14 +16,20 @@ from test_browser import (  # noqa: F401
     views,
 )
 
-from okbook.core import feature_space_variance
+from okbook.core import RBFKernel, feature_space_variance, output_kernel_loss
+from okbook.ensembles import AdaBoost, RandomizedTreeClassifier, margins
+from okbook.mkl import PairProblem, make_regularizer, standardize_gram
+from okbook.mkl.duality import dual_point, dual_value
 
 FIGURES = {
     "00_core": "okb-movie-decoding",
+    "00_core_1_predictor": "okb-movie-width",
     "01_trees": "okb-movie-splits",
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
     "03_forest_kernel": "okb-movie-forest",
+    "04_mkl_1_duality": "okb-movie-lambda",
     "04_mkl_2_solvers": "okb-movie-path",
+    "05_ensembles_3_margins": "okb-movie-margins",
 }
 
 
@@ -126,6 +135,48 @@ def test_a_point_and_its_pre_image(tabs):
         at_all_steps(tab, "okb-movie-decoding", check)
 
 
+def points(tab, selector):
+    "The corners of curves, an array for each."
+    curves = attributes(tab, selector, "points")
+    numbers = [re.findall(r"-?[\d.]+", curve) for (curve,) in curves]
+    return [np.array(each, dtype=float).reshape(-1, 2) for each in numbers]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["00_core_1_predictor"], indirect=True)
+def test_a_width_makes_a_loss(tabs):
+    "The curves are losses of the kernel, and the ring is around the best output."
+    four, errors, answers = [1.0, 2.0, 3.0, 10.0], np.arange(91) / 10, np.arange(111)
+    for tab in tabs:
+        found = []
+
+        def check(way, step, said, at):
+            kernel = RBFKernel(sigma=32 * (0.1 / 32) ** (step / 25))
+            assert at == f"σ = {kernel.sigma:.2g}"
+            most = output_kernel_loss([0.0], [9.0], kernel)
+            cost = output_kernel_loss([0.0], [1.0], kernel) / most
+            assert (
+                abs(float(re.search(r"costs ([\d.]+) %", said)[1]) / 100 - cost) < 1e-3
+            )
+            upper, lower = points(tab, "#okb-movie-width > svg > .rbf")
+            loss = 2 - 2 * kernel.gram(errors, [0.0])[:, 0]
+            mean = 2 - 2 * kernel.gram(answers / 10, four).mean(axis=1)
+            np.testing.assert_allclose(148 - upper[:, 1], 120 * loss / most, atol=0.12)
+            np.testing.assert_allclose(332 - lower[:, 1], 120 * mean / most, atol=0.12)
+            ((x, y),) = attributes(tab, "#okb-movie-width > svg > .best", "cx", "cy")
+            found.append(int(said.removesuffix(".").split()[-1]))
+            assert abs(float(x) - 46 - 340 * found[-1] / 11) < 0.01
+            of_four = [output_kernel_loss(four, [y] * 4, kernel) for y in four]
+            assert of_four[four.index(found[-1])] <= min(of_four) + 1e-12
+            assert abs(332 - float(y) - 120 * min(of_four) / most) < 0.12
+            if "equally good" not in said:
+                best = float(re.search(r"numbers is ([\d.]+),", said)[1])
+                assert mean[round(10 * best)] <= mean.min() + 1e-3
+
+        at_all_steps(tab, "okb-movie-width", check)
+        assert found == sorted(found, reverse=True) and set(found) == {1, 2, 3}
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("tabs", ["01_trees"], indirect=True)
 def test_a_tree_splits_a_gram_matrix(tabs):
@@ -216,6 +267,54 @@ def test_a_forest_grows(tabs):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["04_mkl_1_duality"], indirect=True)
+def test_certificates_along_lambda(tabs):
+    """Objective and bound of the equal weights are what the package computes of them,
+    and the optimum lies between; the bars are weights of that objective."""
+    wine = load_wine()
+    X = scale(wine.data)[::2]
+    grams = [
+        standardize_gram(RBFKernel(sigma=1.0).gram(column[:, None])) for column in X.T
+    ]
+    problem = PairProblem(grams, wine.target[::2])
+    figure = "#okb-movie-lambda > svg >"
+    for tab in tabs:
+
+        def check(way, step, said, at):
+            lam = 2 * 200 ** (-step / 19)
+            term = make_regularizer(way, problem.correlations_)
+            assert at == f"λ = {lam:.2g}"
+            numbers = re.findall(r"(\d\.\d+)[,.]? ", said.split(":")[1])
+            equal, above, below, best = map(float, numbers[:4])
+            (line,) = attributes(tab, f"{figure} .now", "d")
+            x, *ends = map(float, re.findall(r"[\d.]+", line[0]))
+            dot = attributes(tab, f"{figure} circle", "cx", "cy")[0]
+            assert abs(x - 46 - 340 * step / 19) < 0.01 and float(dot[0]) == x
+            drawn = (142 - np.array([*ends, float(dot[1])])) / 110
+            np.testing.assert_allclose(drawn, [above, below, best], atol=0.001)
+            assert below <= best <= above
+            bars = attributes(tab, f"{figure} rect", "width")
+            mu = np.array(bars, dtype=float).ravel() / 184
+            assert f"{np.count_nonzero(mu)} of the 13" in said
+            if step % 6 == 5:
+                assert abs(problem.objective(mu, term, lam) - best) < 0.002
+                same = problem.objective(np.full(13, equal), term, lam)
+                assert abs(same - above) < 0.002
+                point = dual_point(problem, np.full(13, equal))
+                dual = max(dual_value(problem, term, lam, point), 0.0)
+                assert abs(dual - below) < 0.03  # it is not smooth, and 0.30 is rounded
+
+        at_all_steps(tab, "okb-movie-lambda", check)
+        # the picture itself can be dragged
+        slider = tab.locator("#okb-movie-lambda input[type=range]")
+        box = tab.locator("#okb-movie-lambda > svg").bounding_box()
+        tab.mouse.click(box["x"] + box["width"] * 386 / 400, box["y"] + 20)
+        assert slider.input_value() == slider.get_attribute("max")
+        tab.mouse.click(box["x"] + box["width"] * 46 / 400, box["y"] + 20)
+        assert slider.input_value() == "0"
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("tabs", ["04_mkl_2_solvers"], indirect=True)
 def test_weights_along_the_path(tabs):
     for tab in tabs:
@@ -237,6 +336,50 @@ def test_weights_along_the_path(tabs):
         linear, quadratic = kernels.values()
         assert linear[0] == 0 and linear == sorted(linear)
         assert quadratic == sorted(quadratic, reverse=True)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["05_ensembles_3_margins"], indirect=True)
+def test_margins_move(tabs):
+    "The dots of both panels are at the error, and the margins are those of the vote."
+    digits = load_digits()
+    odd = np.where(digits.target % 2, 1, -1)
+    split = train_test_split(
+        digits.data, odd, test_size=0.5, random_state=0, stratify=odd
+    )
+    votes = {
+        t: AdaBoost(
+            RandomizedTreeClassifier(max_depth=3), n_estimators=t, random_state=0
+        ).fit(split[0], split[2])
+        for t in (1, 5, 9)
+    }
+    for tab in tabs:
+
+        def check(way, step, said, at):
+            t = int(at.split()[1])
+            wrong, everyone = map(int, re.findall(r"\d+", said)[1:3])
+            (curve,) = points(tab, "#okb-movie-margins > svg > .now")
+            upto = (330 - curve[:, 1]) / 140 * everyone
+            np.testing.assert_allclose(upto[[50, 100]], [wrong, everyone], atol=0.4)
+            lines = points(tab, "#okb-movie-margins > svg > :is(.training, .test)")
+            errors = (128 - lines[way == "test examples"]) / 640
+            dots = attributes(tab, "#okb-movie-margins > svg > .dot", "cy")
+            above, below = (float(y) for (y,) in dots)
+            assert abs(errors[t - 1, 1] - wrong / everyone) < 2e-4
+            assert abs((128 - above) / 640 - wrong / everyone) < 1e-9
+            assert abs((330 - below) / 140 - wrong / everyone) < 1e-9
+            if t in votes:
+                of_test = int(way == "test examples")
+                found = margins(votes[t], split[of_test], split[2 + of_test])
+                grid = np.linspace(-1, 1, 101) + 1e-9
+                counts = (found <= grid[:, None]).sum(axis=1)
+                np.testing.assert_allclose(upto, counts, atol=0.4)
+                told = re.search(r"margin is ([−\d.]+), .* ([−\d.]+)\.$", said).groups()
+                told = [float(number.replace("−", "-")) for number in told]
+                expected = [found.min(), found.mean()]
+                np.testing.assert_allclose(told, expected, atol=0.006)
+
+        at_all_steps(tab, "okb-movie-margins", check)
 
 
 SIZES = """texts => [...document.querySelectorAll(texts)].map(
