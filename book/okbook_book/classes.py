@@ -4,8 +4,8 @@ Sphinx reads the notebooks of the book once more, with all their cells, and `Bui
 writes each as two plain notebooks: the student's, with the statements of the exercises,
 their stubs and their tests, and the teacher's, with the solutions. Roles, references,
 citations and macros are resolved (`plain`), since JupyterLab, Colab and VS Code know
-none of them. ``tests.json`` in the teacher's folder holds the tests by which
-``okbook grade`` judges answers. The slides are made by `slides`.
+none of them. The slides are made by `slides`, the sheets that are marked by
+`assignments`.
 
 The launch buttons on the pages of the book lead to the branch ``class`` of the
 repository, to which ``make publish-class`` sends all but the teacher's folder.
@@ -25,7 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from . import directives, exercises, fingerprint, folds, project
+from . import directives, exercises, fingerprint, folds, project, quiz
 from .plain import Code, Markdown, Text, box
 from .project import ROOT
 
@@ -39,7 +39,7 @@ are made from the sources by `make class`; changes belong there.
 """
 # Reference pages and those on how the book is made; a link to them leads to the
 # published book.
-LEFT_OUT = re.compile(r"nbs/(9[0-4]|97|\D)\w*")
+LEFT_OUT = re.compile(r"nbs/(9[0-4]|\D)\w*")
 SETUP = """# What this notebook needs, installed where it is absent (in Colab, say).
 import importlib.util
 
@@ -48,6 +48,7 @@ if importlib.util.find_spec("okbook") is None:
 %config InlineBackend.figure_format = "retina"
 okbook_style = {style}
 """
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 USE_STYLE = re.compile(r'plt\.style\.use\("\.\./book/okbook\.mplstyle"\)')
 MEASURED = re.compile(r'Path\("\.\./(benchmarks/\w+\.csv)"\)')
 ROLE = re.compile(
@@ -67,6 +68,11 @@ def config():
     return get_final_config(
         user_yaml=ROOT / "_config.yml", cli_config=none, sourcedir=ROOT
     )[0]
+
+
+def set_up():
+    "The first cell of a notebook."
+    return SETUP.format(repository=project.book()["repository"]["url"], style=style())
 
 
 def style():
@@ -166,10 +172,8 @@ class ClassBuilder(Builder):
 
     def init(self):
         self.macros = self.config.mathjax3_config["tex"]["macros"]
-        self.repository = project.book()["repository"]["url"]
         self.book = published()
-        self.setup = SETUP.format(repository=self.repository, style=style())
-        self.tests = {}
+        self.setup = set_up()
 
     def get_outdated_docs(self):
         return self.env.found_docs
@@ -191,8 +195,7 @@ class ClassBuilder(Builder):
                 self.macros, lambda *a: self.number(docname, *a), self.link(docname)
             )
             found = list(pieces.pieces(doctree))
-            source = json.loads(Path(self.env.doc2path(docname)).read_text("utf8"))
-            write(docname, with_roles(found, pieces.roles), source, self)
+            write(docname, with_roles(found, pieces.roles), self)
 
     def number(self, docname, node, kind):
         "The number of a figure, a theorem or an exercise; empty if it has none."
@@ -211,10 +214,6 @@ class ClassBuilder(Builder):
             return f"{page}#{anchor}" if anchor and "://" in page else page
 
         return address
-
-    def finish(self):
-        text = json.dumps(self.tests, indent=1, sort_keys=True)
-        (CLASS / "teacher" / "tests.json").write_text(text + "\n", encoding="utf8")
 
 
 def published():
@@ -255,11 +254,14 @@ EDITIONS = {
 }
 
 
-def write(docname, pieces, source, builder):
-    "Write the notebooks of a page, and note its tests."
+def write(docname, pieces, builder):
+    "Write the notebooks of a page."
     pieces = list(pieces)
     name = docname.rpartition("/")[2]
-    builder.tests[name] = exercises.page_tests(source)
+    for piece in pieces:
+        if isinstance(piece, Text) and piece.kind == "quiz":
+            path = CLASS / "teacher" / "quizzes" / f"{name}.gift"
+            path.write_text(quiz.gift(name, piece.source), encoding="utf8")
     for edition, said in EDITIONS.items():
         said = said.format(f"{builder.book}/{docname}.html")
         note = Text(f"This is {said}.")
@@ -269,11 +271,7 @@ def write(docname, pieces, source, builder):
             *cells_of([kept[0], note, *kept[1:]], edition),
         ]
         notebook = nbformat.v4.new_notebook(cells=cells)
-        notebook.metadata["kernelspec"] = {
-            "display_name": "Python 3",
-            "language": "python",
-            "name": "python3",
-        }
+        notebook.metadata["kernelspec"] = KERNEL
         notebook.metadata["okbook"] = {"page": name, "edition": edition}
         nbformat.validate(notebook)
         nbformat.write(notebook, CLASS / edition / f"{name}.ipynb")
@@ -355,6 +353,7 @@ def build():
     for edition in EDITIONS:
         shutil.rmtree(CLASS / edition, ignore_errors=True)
         (CLASS / edition).mkdir(parents=True)
+    (CLASS / "teacher" / "quizzes").mkdir()
     overrides = config() | {
         "okbook_edition": "class",
         "nb_execution_mode": "off",

@@ -121,33 +121,6 @@ def announce(nb):
     return nb
 
 
-def page_tests(nb):
-    """What `okbook.grading` needs of a page: its module, its imports, and of each
-    exercise that a test judges its title and level, its stub and its test."""
-    found, imports, module = exercises(nb), {}, None
-    its = {n for e in found.values() for cells in e.parts.values() for n in cells}
-    for n, cell in enumerate(nb["cells"]):
-        if cell["cell_type"] != "code":
-            continue
-        marks, source = project.split("".join(cell["source"]))
-        module = marks.get("default_exp", module)
-        if n not in its:
-            imports |= dict.fromkeys(top_imports(project.plain(source)))
-    return {
-        "module": module and f"okbook.{module}",
-        "imports": "\n".join(imports),
-        "exercises": {
-            label: {
-                "title": exercise.title,
-                "level": exercise.level,
-                **{kind: sources(nb, exercise, kind) for kind in ("stub", "test")},
-            }
-            for label, exercise in found.items()
-            if "test" in exercise.parts
-        },
-    }
-
-
 def top_imports(source):
     "The import statements at the top level of a piece of code."
     kinds = ast.Import | ast.ImportFrom
