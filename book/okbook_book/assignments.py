@@ -141,21 +141,39 @@ def scopes(table):
         yield from scopes(child)
 
 
+def simple(body):
+    "Statements in their order, with those inside of loops and branches."
+    for node in body:
+        heads = [(n.optional_vars, n.context_expr) for n in getattr(node, "items", ())]
+        if isinstance(node, ast.For):
+            heads = [(node.target, node.iter)]
+        elif isinstance(node, ast.If | ast.While):
+            heads = [(None, node.test)]
+        elif not isinstance(node, ast.With | ast.Try):
+            yield node
+            continue
+        for target, value in heads:
+            head = ast.Assign([target], value) if target else ast.Expr(value)
+            yield ast.copy_location(head, node)
+        for part in ("body", "orelse", "finalbody"):
+            yield from simple(getattr(node, part, ()))
+        for handler in getattr(node, "handlers", ()):
+            yield from simple(handler.body)
+
+
 def names(source):
     "The names that code defines or changes, and those that it takes from elsewhere."
     defined, read, later = set(), set(), set()
-    for statement in ast.parse(source).body:
+    for statement in simple(ast.parse(source).body):
         top, *inner = scopes(symtable.symtable(ast.unparse(statement), "", "exec"))
         symbols = {s.get_name(): s for s in top.get_symbols() if not s.is_imported()}
         now = {k for k, s in symbols.items() if s.is_assigned() or s.is_namespace()}
         reads = {k for k, s in symbols.items() if s.is_referenced()}
         for node in ast.walk(statement):
-            if isinstance(node, ast.For):
-                reads -= {n.id for n in ast.walk(node.target) if hasattr(n, "id")}
-            if isinstance(node, ast.AugAssign):
-                reads |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
             if isinstance(getattr(node, "ctx", None), ast.Store):  # a.b = 1, a["b"] = 1
                 now |= {getattr(n, "id", "") for n in ast.walk(node)} & symbols.keys()
+        if isinstance(statement, ast.AugAssign):
+            reads |= now
         read |= reads - defined
         defined |= now
         later |= {s.get_name() for t in inner for s in t.get_symbols() if s.is_global()}
@@ -188,7 +206,10 @@ def page_names(nb, labels):
     for label in labels:
         exercise = found[label]
         words = " ".join(re.findall(r"`([^`]+)`", exercise.statement))
+        stub = [code[n][0] for n in exercise.parts.get("stub", ())]
+        nodes = ast.walk(ast.parse("\n".join(stub)))
         wanted = set(re.findall(r"[A-Za-z_]\w*", words))
+        wanted -= {node.arg for node in nodes if isinstance(node, ast.arg)}
         cells = {figures[word] for word in words.split() if word in figures}
         cells |= {n for kind in exercise.parts for n in exercise.parts[kind]}
         for n in cells | {n for n in exercise.solution if n in code}:
