@@ -10,6 +10,7 @@ of a notebook defines what an answer may use of the page.
 
 import argparse
 import ast
+import itertools
 import re
 import shutil
 import symtable
@@ -279,21 +280,27 @@ def exercise_cells(nb, exercise, text):
     label, points = exercise.label, POINTS[exercise.level]
     yield marked(new_markdown_cell(text[label, "statement"]), f"{label}-statement")
     if exercise.parts:
-        stub, known, test = (
+        own = exercises.functions(nb, exercise)
+        stub, known = (
             "\n\n\n".join(exercises.sources(nb, exercise, kind))
-            for kind in ("stub", "solution", "test")
+            for kind in ("stub", "solution")
         )
         answer = f"{stub}\n{hidden(known, 'SOLUTION')}"
         yield marked(new_code_cell(answer), f"{label}-answer", solution=True)
-        relied = relied_on(test, names(stub)[0])
-        check = f"okb_check({', '.join(map(repr, relied))})"
-        other = other_seeds(test)
-        marks = {"grade": True, "points": points * (1 if other != test else 2)}
-        seen = f"{hidden(check)}\n{test}"
-        yield marked(new_code_cell(seen), f"{label}-seen", **marks)
-        if other != test:
-            other = "# The same test on other draws.\n" + hidden(f"{check}\n{other}")
-            yield marked(new_code_cell(other), f"{label}-hidden", **marks)
+        tests = exercises.sources(nb, exercise, "test")
+        rounds = {"seen": [exercises.judging(test, own) for test in tests]}
+        if [*map(other_seeds, tests)] != tests:
+            rounds["hidden"] = [*map(other_seeds, rounds["seen"])]
+        marks = {"grade": True, "points": 2 * points / len(rounds) / len(tests)}
+        for kind, number in itertools.product(rounds, range(len(tests))):
+            test = rounds[kind][number]
+            check = f"okb_check({', '.join(map(repr, relied_on(test, {*own})))})"
+            source = f"{hidden(check)}\n{test}"
+            if kind == "hidden":
+                test = f"{check}\n{test}"
+                source = f"# The same test on other draws.\n{hidden(test)}"
+            name = f"{label}-{kind}-{number + 1}"
+            yield marked(new_code_cell(source), name, **marks)
     solution = text[label, "solution"]
     given = rubric_points(solution)
     if given or exercise.written or ASKS.search(exercise.statement):

@@ -16,6 +16,7 @@ import itertools
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -48,6 +49,41 @@ if importlib.util.find_spec("okbook") is None:
 %config InlineBackend.figure_format = "retina"
 okbook_style = {style}
 """
+# Stands in the first cell, too: a test of the class edition runs inside of it.
+TEST = """
+
+import numpy as np
+
+
+class okb_test:
+    "Test functions: on copies of arrays, and telling what was returned."
+
+    def __init__(self, *names):
+        self.names, self.told = names, ""
+
+    def __enter__(self):
+        self.answers = {name: globals()[name] for name in self.names}
+        globals().update({n: self.watched(n, f) for n, f in self.answers.items()})
+
+    def __exit__(self, kind, error, traceback):
+        globals().update(self.answers)
+        if error and self.told:
+            error.args = (f"{self.told}: {error}",)
+
+    def watched(self, name, answer):
+        def call(*args, **named):
+            self.told = ""
+            copies = [a.copy() if type(a) is np.ndarray else a for a in args]
+            found = answer(*copies, **named)
+            for a, b in zip(args, copies):
+                if type(a) is np.ndarray and a.tobytes() != b.tobytes():
+                    raise AssertionError(f"the argument was changed by {name}")
+            shape = f" of shape {found.shape}" if type(found) is np.ndarray else ""
+            self.told = f"{name} returned {' '.join(repr(found).split())[:100]}{shape}"
+            return found
+
+        return call
+"""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 USE_STYLE = re.compile(r'plt\.style\.use\("\.\./book/okbook\.mplstyle"\)')
 MEASURED = re.compile(r'Path\("\.\./(benchmarks/\w+\.csv)"\)')
@@ -72,7 +108,8 @@ def config():
 
 def set_up():
     "The first cell of a notebook."
-    return SETUP.format(repository=project.book()["repository"]["url"], style=style())
+    repository = project.book()["repository"]["url"]
+    return SETUP.format(repository=repository, style=style()) + TEST
 
 
 def style():
@@ -95,7 +132,11 @@ def as_class(text, skip=()):
     """
     source = json.loads(text)
     its = {
-        n: (kind, exercise.label)
+        n: {
+            "role": kind,
+            "exercise": exercise.label,
+            "functions": exercises.functions(source, exercise),
+        }
         for exercise in exercises.exercises(source).values()
         for kind, cells in exercise.parts.items()
         for n in cells
@@ -111,8 +152,6 @@ def as_class(text, skip=()):
         if not code.strip():
             continue
         tags |= set(directives.tags(found, skip))
-        kind, label = its.get(n, ("code", None))
-        what = {"role": kind} | ({"exercise": label} if label else {})
         cell["source"] = code
         cell["metadata"] = {
             "mystnb": {
@@ -120,7 +159,7 @@ def as_class(text, skip=()):
                 for k, v in cell["metadata"].get("mystnb", {}).items()
                 if k == "figure" and not {"remove-cell", "skip-execution"} & tags
             },
-            "okbook": what,
+            "okbook": its.get(n, {"role": "code"}),
             "folded": is_folded(code, tags),
             "skipped": "skip-execution" in tags,
             "id": cell["id"],
@@ -324,12 +363,16 @@ def cells_of(pieces, edition):
 
 
 def code_cell(piece, edition):
+    judging = piece.role == "test" and edition == "student"
+    if judging:
+        functions = piece.what["okbook"]["functions"]
+        piece = replace(piece, source=exercises.judging(piece.source, functions))
     cell = nbformat.v4.new_code_cell(piece.source.rstrip("\n"), id=piece.what["id"])
     if piece.exercise:
         cell.metadata["okbook"] = {"exercise": piece.exercise, "role": piece.role}
     if piece.what["folded"] and piece.role not in ("stub", "test"):
         cell.metadata["jupyter"] = {"source_hidden": True}
-    if piece.role == "test" and edition == "student":
+    if judging:
         # it fails until the answer is right, and what stands below it runs all the same
         cell.metadata["tags"] = ["raises-exception"]
     return cell

@@ -10,8 +10,10 @@ book does not print it, and says so.
 """
 
 import ast
+import json
 import re
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -131,6 +133,18 @@ def sources(nb, exercise, kind):
     "The cells of an exercise's part, without their ``#|`` lines."
     cells = [nb["cells"][n] for n in exercise.parts.get(kind, ())]
     return [project.split("".join(c["source"]))[1].rstrip("\n") for c in cells]
+
+
+def functions(nb, exercise):
+    "The names that an answer has to define: those of the stub."
+    stub = "\n".join(sources(nb, exercise, "stub"))
+    return [node.name for node in ast.parse(stub).body if hasattr(node, "name")]
+
+
+def judging(test, functions):
+    "A test as the class edition runs it: inside of `okb_test`, of its first cell."
+    judged = [json.dumps(f) for f in functions if re.search(rf"\b{f}\b", test)]
+    return f"with okb_test({', '.join(judged)}):\n" + indent(test, "    ")
 
 
 class Levels(SphinxPostTransform):

@@ -74,7 +74,7 @@ def test_every_exercise_becomes_cells(page):
     assert len(names) == len(set(names)) and names[:2] == ["title", "page"]
     for label, exercise in FOUND[page].items():
         assert f"{label}-statement" in names
-        assert (f"{label}-seen" in names) == bool(exercise.parts)
+        assert (f"{label}-seen-1" in names) == bool(exercise.parts)
         if exercise.written or "?" in exercise.statement:
             assert names[names.index(label) - 1] == f"{label}-rubric"
 
@@ -153,11 +153,12 @@ def released(course):
 def handed_in(notebook, its):
     "Fill a student's notebook."
     for cell in list(notebook.cells):
-        label, _, kind = cell.metadata["nbgrader"]["grade_id"].rpartition("-")
-        if kind == "answer" and its.get(label):
-            cell.source = its[label]
-        if kind == "seen" and its.get(label, "") is None:
-            notebook.cells.remove(cell)
+        for label, source in its.items():
+            name = cell.metadata["nbgrader"]["grade_id"].removeprefix(f"{label}-")
+            if name == "answer" and source:
+                cell.source = source
+            if name == "seen-1" and source is None:
+                notebook.cells.remove(cell)
 
 
 def test_what_students_get(course):

@@ -73,7 +73,11 @@ def test_a_student_gets_stubs_and_tests_and_no_solutions(page):
         assert roles.count((label, "statement")) == 1
         for kind in ("stub", "test"):
             its = [c.source for c in student if what(c) == (label, kind)]
-            assert its == exercises.sources(SOURCES[page], exercise, kind)
+            wanted = exercises.sources(SOURCES[page], exercise, kind)
+            if kind == "test":
+                own = exercises.functions(SOURCES[page], exercise)
+                wanted = [exercises.judging(test, own) for test in wanted]
+            assert its == wanted
         for solution in exercises.sources(SOURCES[page], exercise, "solution"):
             assert solution in [c.source for c in teacher if c.cell_type == "code"]
             assert solution not in [cell.source for cell in student]

@@ -138,10 +138,11 @@ def judged(page):
     cells = {cell.metadata["nbgrader"]["grade_id"]: cell.source for cell in sheet.cells}
     for label in labels:
         (stub,) = exercises.sources(nb, found[label], "stub")
-        seen, hidden = cells[f"{label}-seen"], cells.get(f"{label}-hidden", "")
-        answers.append((label, "stub", [stub, seen]))
-        answers.append((label, "solution", [cells[f"{label}-answer"], seen, hidden]))
-        for kind, test in (("wrong", [seen]), ("right", [seen, hidden])):
+        seen = [cells[name] for name in cells if name.startswith(f"{label}-seen-")]
+        both = seen + [cells[n] for n in cells if n.startswith(f"{label}-hidden-")]
+        answers.append((label, "stub", [stub, *seen]))
+        answers.append((label, "solution", [cells[f"{label}-answer"], *both]))
+        for kind, test in (("wrong", seen), ("right", both)):
             for cell in exercises.sources(nb, found[label], kind):
                 answers.append((label, kind, [stub, cell, *test]))
     done = subprocess.run(
