@@ -3,7 +3,8 @@
 #   make book      the whole book, warnings are errors      make lab      the teacher's notebooks in JupyterLab
 #   make test      the package, labs and stored tables      make edit     the sources in JupyterLab
 #   make test-book the book: its pages, also in Chromium, and all answers to its exercises (builds it if need be)
-#   make class     notebooks for a class, slides            make export   notebooks -> okbook/
+#   make class     notebooks for a class                    make export   notebooks -> okbook/
+#   make slides    slides of the built book                 make assignments  sheets that nbgrader marks: ASSIGN=week3
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
 #   make rerun     all stored tables computed again         make sums      list the files of tables/ anew
@@ -24,14 +25,14 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book class test-class test test-book test-peers pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
+book class assignments slides test-class test test-book test-peers pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help env book book-if-stale pdf test test-book check pytest peers test-peers test-data texts elsewhere rerun sums verify package
-.PHONY: lab edit class test-class publish-class site readme export format clean distclean lock notebooks
+.PHONY: lab edit class slides assignments teachers test-class publish-class site readme export format clean distclean lock notebooks
 
 help:
-	@sed -n '3,13s/^# *//p' Makefile
+	@sed -n '3,14s/^# *//p' Makefile
 
 env: $(VENV)/ready
 
@@ -131,30 +132,41 @@ verify: env
 notebooks: env
 	$(BIN)/nbdev_test --n_workers 2 $(NOTEBOOKS)
 
-# The class edition, in _build/class: student, teacher (with the solutions, and tests.json for okbook grade), slides.
-class: book-if-stale
+# The class edition, in _build/class: student, teacher (with the solutions), and slides of the built book.
+class: env
 	$(PY) -m okbook_book.classes
+
+slides: book-if-stale
 	$(PY) -m okbook_book.slides
 
+# Sheets for nbgrader, in the folder of a course. ASSIGN: weeks of the plan (all of them), pages, or sheet=ex-one,ex-two.
+COURSE ?= _build/course
+assignments: class
+	$(PY) -m okbook_book.assignments $(COURSE) $(ASSIGN)
+
+# What teachers get of a release: the notebooks with all solutions, the slides, the sheets.
+teachers: COURSE = _build/course
+teachers: slides assignments
+	cd _build && rm -f okbook-teachers.zip && ../$(BIN)/python -m zipfile -c okbook-teachers.zip class/teacher class/slides course
+
 # Its notebooks run and are opened in JupyterLab, in Chromium: some forty minutes; CLASS='-k 02_' takes chapter 2 only.
-test-class: class
+test-class: class slides
 	OKBOOK_CLASS=1 $(PYTEST) tests/book/test_class.py $(CLASS)
 
 # Sends it, without the teacher's folder, to the branch that the buttons of the book lead to.
-publish-class: class
+publish-class: class slides
 	export GIT_INDEX_FILE=$(CURDIR)/_build/class/index && rm -f $$GIT_INDEX_FILE && \
 	git --work-tree=_build/class add --force README.md binder student slides && \
 	git push --force origin $$(git commit-tree -m "The class edition of $$(git rev-parse HEAD)" $$(git write-tree)):refs/heads/class
 
 # What is put on the web, in _build/site: the book, PDFs of all and of the core course, slides, and a class's notebooks.
-site: pdf class
+site: pdf slides class
 	rm -rf _build/site && cp -r _build/html _build/site && cp _build/okbook.pdf _build/okbook-core.pdf _build/site
 	cp -r _build/class/slides _build/site/slides
 	cd _build/class/student && $(CURDIR)/$(BIN)/python -m zipfile -c $(CURDIR)/_build/site/okbook-notebooks.zip .
 
 # Plain notebooks, as their readers see them: book/lab turns jupyterlab-myst off.
-lab: env
-	$(PY) -m okbook_book.classes
+lab: class
 	JUPYTER_CONFIG_PATH=book/lab $(BIN)/jupyter lab --notebook-dir=_build/class/teacher
 
 edit: env

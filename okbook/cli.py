@@ -1,6 +1,6 @@
 """The command ``okbook``: run, show and check the tables of the book, set them beside
-the sources in a ledger, list and check its data, attempt to refute its claims, judge
-answers, and compile once what the first fits would wait for."""
+the sources in a ledger, list and check its data, attempt to refute its claims, and
+compile once what the first fits would wait for."""
 
 import argparse
 import csv
@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from . import __version__
 
@@ -186,28 +185,6 @@ def _data_check(args):
     return failed
 
 
-def _grade(args):
-    from okbook.grading import find_tests, grade_folder, read_tests
-
-    tests = read_tests(args.tests or find_tests())
-    head = ["notebook", "exercise", "passed", "message"]
-    if not Path(args.folder).is_dir():
-        raise NotADirectoryError(f"{args.folder}: there is no such folder")
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    if args.csv:
-        writer.writerow(head)
-    else:
-        print("{:<24} {:<28} {:<6} {}".format(*head))
-    for verdicts in grade_folder(args.folder, tests, args.seconds, args.n_jobs):
-        for v in verdicts:
-            row = [v.notebook, v.exercise, "yes" if v.passed else "no", v.message]
-            if args.csv:
-                writer.writerow(row)
-            else:
-                print("{:<24} {:<28} {:<6} {}".format(*row).rstrip())
-        sys.stdout.flush()
-
-
 def _compile(args):
     import warnings
 
@@ -309,24 +286,6 @@ _LEDGER = {
         "help": "where the tables are (default: tables, here or in a folder above)"
     },
 }
-_GRADE = {
-    "folder": {"help": "where the students' notebooks are, in subfolders or not"},
-    "--tests": {
-        "metavar": "FILE",
-        "help": "the teacher's tests.json (default: that of `make class`, here or in a "
-        "folder above)",
-    },
-    "--seconds": {
-        "type": float,
-        "default": 60.0,
-        "help": "how long an answer may take (default: 60)",
-    },
-    "--n-jobs": {
-        "type": int,
-        "help": "how many notebooks are judged at once (default: one a processor)",
-    },
-    "--csv": {"action": "store_true", "help": "as comma-separated values"},
-}
 _COMPILE = {
     "--quiet": {"action": "store_true", "help": "only how long it took, at the end"}
 }
@@ -350,7 +309,7 @@ def _parser():
     parser = argparse.ArgumentParser(prog="okbook", description=__doc__)
     parser.add_argument("--version", action="version", version=f"okbook {__version__}")
     groups = parser.add_subparsers(
-        required=True, metavar="{tables,ledger,data,grade,compile}"
+        required=True, metavar="{tables,ledger,data,compile}"
     )
     group = groups.add_parser("tables", help="the tables of the sources, recomputed")
     tables = group.add_subparsers(required=True)
@@ -377,9 +336,6 @@ def _parser():
     _add(data, "list", _data_list, told)
     told = "read datasets and check them against the registry"
     _add(data, "check", _data_check, told, _DATA)
-
-    told = "judge the answers in a folder of students' notebooks"
-    _add(groups, "grade", _grade, told, _GRADE)
 
     told = "compile all searches for this processor: for images and class servers"
     _add(groups, "compile", _compile, told, _COMPILE)

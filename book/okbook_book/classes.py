@@ -4,8 +4,8 @@ Sphinx reads the notebooks of the book once more, with all their cells, and `Bui
 writes each as two plain notebooks: the student's, with the statements of the exercises,
 their stubs and their tests, and the teacher's, with the solutions. Roles, references,
 citations and macros are resolved (`plain`), since JupyterLab, Colab and VS Code know
-none of them. ``tests.json`` in the teacher's folder holds the tests by which
-``okbook grade`` judges answers. The slides are made by `slides`.
+none of them. The slides are made by `slides`, the sheets that are marked by
+`assignments`.
 
 The launch buttons on the pages of the book lead to the branch ``class`` of the
 repository, to which ``make publish-class`` sends all but the teacher's folder.
@@ -16,6 +16,7 @@ import itertools
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -25,7 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from . import directives, exercises, fingerprint, folds, project
+from . import directives, exercises, fingerprint, folds, project, quiz
 from .plain import Code, Markdown, Text, box
 from .project import ROOT
 
@@ -39,7 +40,7 @@ are made from the sources by `make class`; changes belong there.
 """
 # Reference pages and those on how the book is made; a link to them leads to the
 # published book.
-LEFT_OUT = re.compile(r"nbs/(9[0-4]|97|\D)\w*")
+LEFT_OUT = re.compile(r"nbs/(9[0-4]|\D)\w*")
 SETUP = """# What this notebook needs, installed where it is absent (in Colab, say).
 import importlib.util
 
@@ -48,6 +49,42 @@ if importlib.util.find_spec("okbook") is None:
 %config InlineBackend.figure_format = "retina"
 okbook_style = {style}
 """
+# Stands in the first cell, too: a test of the class edition runs inside of it.
+TEST = """
+
+import numpy as np
+
+
+class okb_test:
+    "Test functions: on copies of arrays, and telling what was returned."
+
+    def __init__(self, *names):
+        self.names, self.told = names, ""
+
+    def __enter__(self):
+        self.answers = {name: globals()[name] for name in self.names}
+        globals().update({n: self.watched(n, f) for n, f in self.answers.items()})
+
+    def __exit__(self, kind, error, traceback):
+        globals().update(self.answers)
+        if error and self.told:
+            error.args = (f"{self.told}: {error}",)
+
+    def watched(self, name, answer):
+        def call(*args, **named):
+            self.told = ""
+            copies = [a.copy() if type(a) is np.ndarray else a for a in args]
+            found = answer(*copies, **named)
+            for a, b in zip(args, copies):
+                if type(a) is np.ndarray and a.tobytes() != b.tobytes():
+                    raise AssertionError(f"the argument was changed by {name}")
+            shape = f" of shape {found.shape}" if type(found) is np.ndarray else ""
+            self.told = f"{name} returned {' '.join(repr(found).split())[:100]}{shape}"
+            return found
+
+        return call
+"""
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 USE_STYLE = re.compile(r'plt\.style\.use\("\.\./book/okbook\.mplstyle"\)')
 MEASURED = re.compile(r'Path\("\.\./(benchmarks/\w+\.csv)"\)')
 ROLE = re.compile(
@@ -67,6 +104,12 @@ def config():
     return get_final_config(
         user_yaml=ROOT / "_config.yml", cli_config=none, sourcedir=ROOT
     )[0]
+
+
+def set_up():
+    "The first cell of a notebook."
+    repository = project.book()["repository"]["url"]
+    return SETUP.format(repository=repository, style=style()) + TEST
 
 
 def style():
@@ -89,7 +132,11 @@ def as_class(text, skip=()):
     """
     source = json.loads(text)
     its = {
-        n: (kind, exercise.label)
+        n: {
+            "role": kind,
+            "exercise": exercise.label,
+            "functions": exercises.functions(source, exercise),
+        }
         for exercise in exercises.exercises(source).values()
         for kind, cells in exercise.parts.items()
         for n in cells
@@ -105,8 +152,6 @@ def as_class(text, skip=()):
         if not code.strip():
             continue
         tags |= set(directives.tags(found, skip))
-        kind, label = its.get(n, ("code", None))
-        what = {"role": kind} | ({"exercise": label} if label else {})
         cell["source"] = code
         cell["metadata"] = {
             "mystnb": {
@@ -114,7 +159,7 @@ def as_class(text, skip=()):
                 for k, v in cell["metadata"].get("mystnb", {}).items()
                 if k == "figure" and not {"remove-cell", "skip-execution"} & tags
             },
-            "okbook": what,
+            "okbook": its.get(n, {"role": "code"}),
             "folded": is_folded(code, tags),
             "skipped": "skip-execution" in tags,
             "id": cell["id"],
@@ -166,10 +211,8 @@ class ClassBuilder(Builder):
 
     def init(self):
         self.macros = self.config.katex_macros
-        self.repository = project.book()["repository"]["url"]
         self.book = project.published()
-        self.setup = SETUP.format(repository=self.repository, style=style())
-        self.tests = {}
+        self.setup = set_up()
 
     def get_outdated_docs(self):
         return self.env.found_docs
@@ -191,8 +234,7 @@ class ClassBuilder(Builder):
                 self.macros, lambda *a: self.number(docname, *a), self.link(docname)
             )
             found = list(pieces.pieces(doctree))
-            source = json.loads(Path(self.env.doc2path(docname)).read_text("utf8"))
-            write(docname, with_roles(found, pieces.roles), source, self)
+            write(docname, with_roles(found, pieces.roles), self)
 
     def number(self, docname, node, kind):
         "The number of a figure, a theorem or an exercise; empty if it has none."
@@ -211,10 +253,6 @@ class ClassBuilder(Builder):
             return f"{page}#{anchor}" if anchor and "://" in page else page
 
         return address
-
-    def finish(self):
-        text = json.dumps(self.tests, indent=1, sort_keys=True)
-        (CLASS / "teacher" / "tests.json").write_text(text + "\n", encoding="utf8")
 
 
 def with_roles(pieces, roles):
@@ -249,11 +287,14 @@ EDITIONS = {
 }
 
 
-def write(docname, pieces, source, builder):
-    "Write the notebooks of a page, and note its tests."
+def write(docname, pieces, builder):
+    "Write the notebooks of a page."
     pieces = list(pieces)
     name = docname.rpartition("/")[2]
-    builder.tests[name] = exercises.page_tests(source)
+    for piece in pieces:
+        if isinstance(piece, Text) and piece.kind == "quiz":
+            path = CLASS / "teacher" / "quizzes" / f"{name}.gift"
+            path.write_text(quiz.gift(name, piece.source), encoding="utf8")
     for edition, said in EDITIONS.items():
         said = said.format(f"{builder.book}/{docname}.html")
         note = Text(f"This is {said}.")
@@ -263,11 +304,7 @@ def write(docname, pieces, source, builder):
             *cells_of([kept[0], note, *kept[1:]], edition),
         ]
         notebook = nbformat.v4.new_notebook(cells=cells)
-        notebook.metadata["kernelspec"] = {
-            "display_name": "Python 3",
-            "language": "python",
-            "name": "python3",
-        }
+        notebook.metadata["kernelspec"] = KERNEL
         notebook.metadata["okbook"] = {"page": name, "edition": edition}
         nbformat.validate(notebook)
         nbformat.write(notebook, CLASS / edition / f"{name}.ipynb")
@@ -320,12 +357,16 @@ def cells_of(pieces, edition):
 
 
 def code_cell(piece, edition):
+    judging = piece.role == "test" and edition == "student"
+    if judging:
+        functions = piece.what["okbook"]["functions"]
+        piece = replace(piece, source=exercises.judging(piece.source, functions))
     cell = nbformat.v4.new_code_cell(piece.source.rstrip("\n"), id=piece.what["id"])
     if piece.exercise:
         cell.metadata["okbook"] = {"exercise": piece.exercise, "role": piece.role}
     if piece.what["folded"] and piece.role not in ("stub", "test"):
         cell.metadata["jupyter"] = {"source_hidden": True}
-    if piece.role == "test" and edition == "student":
+    if judging:
         # it fails until the answer is right, and what stands below it runs all the same
         cell.metadata["tags"] = ["raises-exception"]
     return cell
@@ -349,6 +390,7 @@ def build():
     for edition in EDITIONS:
         shutil.rmtree(CLASS / edition, ignore_errors=True)
         (CLASS / edition).mkdir(parents=True)
+    (CLASS / "teacher" / "quizzes").mkdir()
     overrides = config() | {
         "okbook_edition": "class",
         "nb_execution_mode": "off",

@@ -10,8 +10,10 @@ book does not print it, and says so.
 """
 
 import ast
+import json
 import re
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -121,33 +123,6 @@ def announce(nb):
     return nb
 
 
-def page_tests(nb):
-    """What `okbook.grading` needs of a page: its module, its imports, and of each
-    exercise that a test judges its title and level, its stub and its test."""
-    found, imports, module = exercises(nb), {}, None
-    its = {n for e in found.values() for cells in e.parts.values() for n in cells}
-    for n, cell in enumerate(nb["cells"]):
-        if cell["cell_type"] != "code":
-            continue
-        marks, source = project.split("".join(cell["source"]))
-        module = marks.get("default_exp", module)
-        if n not in its:
-            imports |= dict.fromkeys(top_imports(project.plain(source)))
-    return {
-        "module": module and f"okbook.{module}",
-        "imports": "\n".join(imports),
-        "exercises": {
-            label: {
-                "title": exercise.title,
-                "level": exercise.level,
-                **{kind: sources(nb, exercise, kind) for kind in ("stub", "test")},
-            }
-            for label, exercise in found.items()
-            if "test" in exercise.parts
-        },
-    }
-
-
 def top_imports(source):
     "The import statements at the top level of a piece of code."
     kinds = ast.Import | ast.ImportFrom
@@ -158,6 +133,18 @@ def sources(nb, exercise, kind):
     "The cells of an exercise's part, without their ``#|`` lines."
     cells = [nb["cells"][n] for n in exercise.parts.get(kind, ())]
     return [project.split("".join(c["source"]))[1].rstrip("\n") for c in cells]
+
+
+def functions(nb, exercise):
+    "The names that an answer has to define: those of the stub."
+    stub = "\n".join(sources(nb, exercise, "stub"))
+    return [node.name for node in ast.parse(stub).body if hasattr(node, "name")]
+
+
+def judging(test, functions):
+    "A test as the class edition runs it: inside of `okb_test`, of its first cell."
+    judged = [json.dumps(f) for f in functions if re.search(rf"\b{f}\b", test)]
+    return f"with okb_test({', '.join(judged)}):\n" + indent(test, "    ")
 
 
 class Levels(SphinxPostTransform):

@@ -11,17 +11,25 @@ The directive ``{quiz}`` holds questions, each followed by a list of answers::
 
 The first line of an item is the answer to choose, with ``(x)`` where it is right; its
 further lines are the explanation. One answer to a question is right. In the book a quiz
-is one folded box, and each answer a ``details`` element: no script is needed.
+is one folded box, and each answer a ``details`` element: no script is needed. `gift`
+writes it for Moodle.
 """
 
+import html
 import re
 from string import ascii_lowercase
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinx.util.docutils import SphinxDirective
 
 OPTION = re.compile(r"- \(([ x])\) (.*\S)\s*$")
+IN_CLASS = re.compile(  # an answer as `plain` writes it
+    r"^\(\w\) (.*?)\n\n<details>.*?\n\n\*\*(Right|Wrong)\.\*\* (.*?)\n\n</details>",
+    re.M | re.S,
+)
 NUMBERS = "no one two three four five six seven eight nine ten".split()
 
 
@@ -115,6 +123,31 @@ class QuizDirective(SphinxDirective):
         "File and line; of a notebook, the cell and its line, as myst-nb counts them."
         source, at = self.get_source_info()
         return f"{source}:{at + 1 + line}"
+
+
+def moodle(text):
+    "Markdown as HTML, with formulas as Moodle wants them, and what GIFT uses escaped."
+
+    def formula(content, options):
+        left, right = r"\[ \]".split() if options["display_mode"] else r"\( \)".split()
+        return left + html.escape(content) + right
+
+    found = MarkdownIt().use(dollarmath_plugin, renderer=formula).render(text).strip()
+    return re.sub(r"([\\~=#{}:])", r"\\\1", found.replace("\n", " "))
+
+
+def gift(name, text):
+    "A quiz in Moodle's format GIFT, from its text in the class edition."
+    out = []
+    parts = re.split(r"^\*\*\d+\.\*\* ", text, flags=re.M)[1:]
+    for number, part in enumerate(parts, 1):
+        question = moodle(re.split(r"^\(a\) ", part, flags=re.M)[0])
+        out.append(f"::{name} {number}::[html]{question} {{")
+        for said, verdict, why in IN_CLASS.findall(part):
+            mark = "=" if verdict == "Right" else "~"
+            out.append(f"{mark}{moodle(said)}#{moodle(why)}")
+        out.append("}\n")
+    return "\n".join(out)
 
 
 def title(node):

@@ -4,18 +4,20 @@ Every student's and every teacher's notebook is run from top to bottom, and open
 JupyterLab.
 """
 
+import csv
 import json
 import os
 import re
+import shutil
 
 import browsing
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from test_assignments import nbgrader
 from test_browser import browser  # noqa: F401
 
-from okbook.grading import grade_notebook, read_tests
-from okbook_book import directives, exercises, fingerprint, lab, slides
+from okbook_book import assignments, directives, exercises, fingerprint, lab, slides
 from okbook_book.classes import CLASS, self_contained
 from okbook_book.execute import PATIENCE, WITHOUT_DATA
 from okbook_book.project import HTML, notebooks
@@ -71,7 +73,11 @@ def test_a_student_gets_stubs_and_tests_and_no_solutions(page):
         assert roles.count((label, "statement")) == 1
         for kind in ("stub", "test"):
             its = [c.source for c in student if what(c) == (label, kind)]
-            assert its == exercises.sources(SOURCES[page], exercise, kind)
+            wanted = exercises.sources(SOURCES[page], exercise, kind)
+            if kind == "test":
+                own = exercises.functions(SOURCES[page], exercise)
+                wanted = [exercises.judging(test, own) for test in wanted]
+            assert its == wanted
         for solution in exercises.sources(SOURCES[page], exercise, "solution"):
             assert solution in [c.source for c in teacher if c.cell_type == "code"]
             assert solution not in [cell.source for cell in student]
@@ -145,21 +151,31 @@ def test_a_teachers_notebook_runs(page):
     run(page, "teacher", allow_errors=False)
 
 
-def test_a_filled_notebook_passes(tmp_path):
-    tests = read_tests(CLASS / "teacher" / "tests.json")
-    page = next(name for name, found in tests.items() if len(found.exercises) > 1)
-    notebook, its = read(page, "student"), exercises.exercises(SOURCES[page])
-    label = list(tests[page].exercises)[0]
-    for cell in notebook.cells:
-        if what(cell) == (label, "stub"):
-            cells = exercises.sources(SOURCES[page], its[label], "solution")
-            cell.source = "\n".join(cells)
-    nbformat.write(notebook, tmp_path / "ada.ipynb")
-    found = grade_notebook(tmp_path / "ada.ipynb", tests)
-    assert [(v.exercise, v.passed, v.message) for v in found] == [
-        (name, name == label, "" if name == label else "not answered")
-        for name in tests[page].exercises
-    ]
+@pytest.mark.sweep
+@pytest.mark.parametrize("week", assignments.plan())
+def test_the_solutions_of_a_week_get_all_points(tmp_path, week):
+    assignments.write(tmp_path, [week])
+    source, points = tmp_path / "source" / week, 0
+    for path in source.glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "markdown":
+                assert not RAW.search(cell.source)
+            else:
+                points += cell.metadata["nbgrader"].get("points", 0)
+    shutil.copytree(source, tmp_path / "submitted" / "teacher" / week)
+    for command in ("generate_assignment", "autograde"):
+        nbgrader(tmp_path, command, week)
+    nbgrader(tmp_path, "export")
+    with open(tmp_path / "grades.csv", encoding="utf8") as file:
+        (row,) = csv.DictReader(file)
+    assert float(row["score"]) == points
+
+
+def test_every_quiz_is_written_for_moodle():
+    files = [*(CLASS / "teacher" / "quizzes").glob("*.gift")]
+    texts = [path.read_text(encoding="utf8") for path in files]
+    assert len(texts) > 50
+    assert {(text.count("::[html]"), text.count("\n=")) for text in texts} == {(5, 5)}
 
 
 @pytest.fixture(scope="module")

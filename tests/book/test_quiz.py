@@ -30,6 +30,41 @@ It is linear.
   Both convex and concave."""
 
 
+IN_CLASS = """#### Quiz: one question
+
+**1.** Is $a_1 = \\{0\\}$ *small*?
+
+(a) Yes: $x < 1$.
+
+<details><summary>Is it (a)?</summary>
+
+**Right.** It has `one` point.
+
+</details>
+
+(b) No.
+
+<details><summary>Is it (b)?</summary>
+
+**Wrong.** See
+
+$$
+x
+$$
+
+</details>"""
+
+
+def test_a_quiz_for_moodle():
+    question, right, wrong, end = quiz.gift("page", IN_CLASS).splitlines()
+    start = r'::page 1::[html]<p>Is <span class\="math inline">'
+    assert question == start + r"\\(a_1 \= \\\{0\\\}\\)</span> <em>small</em>?</p> {"
+    assert right.startswith(r"=<p>Yes\: <span") and r"\\(x &lt; 1\\)" in right
+    assert right.endswith("#<p>It has <code>one</code> point.</p>")
+    assert wrong.startswith("~<p>No.</p>#<p>See</p> <div") and r"\\[x\\]" in wrong
+    assert end == "}"
+
+
 def test_a_quiz_is_read():
     first, second = quiz.questions(GOOD.splitlines())
     assert [option[0] for option in first[2]] == [True, False]

@@ -1,0 +1,196 @@
+"""Marked sheets: what is written of all exercises, and one sheet from nbgrader's source
+to its gradebook, with answers that are right, wrong, copied, endless or deceive."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from okbook_book import assignments, exercises
+from okbook_book.project import notebooks
+
+PAGES = {path.stem: nb for path, nb in notebooks()}
+FOUND = {name: exercises.exercises(nb) for name, nb in PAGES.items()}
+PAGE = "01_trees"
+LABELS = [f"ex-trees-{name}" for name in ("variance", "means", "pairs", "median")]
+
+
+def raw(page):
+    "Statements and solutions as they stand in the sources."
+    nb, found = PAGES[page], defaultdict(str)
+    for label, exercise in FOUND[page].items():
+        cells = [nb["cells"][n] for n in exercise.solution]
+        texts = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
+        found[label, "statement"] = exercise.statement
+        found[label, "solution"] = "\n\n".join(texts)
+    return found
+
+
+def test_a_week_is_what_the_plan_hands_in():
+    weeks = assignments.plan()
+    assert list(weeks) == [f"week{n}" for n in range(1, 13)]
+    for week, (pages, labels) in weeks.items():
+        found = assignments.chosen(week)[1]
+        handed = [label for its in found.values() for label in its]
+        assert set(labels) <= set(handed) and set(pages) >= set(found), week
+        rest = set(handed) - set(labels)
+        assert all(
+            FOUND[p][m].level == "warm-up" for p in found for m in rest & {*found[p]}
+        )
+
+
+def test_pages_and_chosen_exercises():
+    assert assignments.chosen(PAGE) == (PAGE, {PAGE: list(FOUND[PAGE])})
+    found = assignments.chosen("mine=ex-trees-median,ex-core-area")
+    wanted = {"00_core_2_scores": ["ex-core-area"], PAGE: ["ex-trees-median"]}
+    assert found == ("mine", wanted)
+    for word in ("week13", "mine=ex-core-area,ex-none"):
+        with pytest.raises(SystemExit, match="week13|ex-none"):
+            assignments.chosen(word)
+
+
+def test_every_rubric_has_points():
+    for page in PAGES:
+        for (label, kind), text in raw(page).items():
+            if kind == "solution" and "**Rubric.**" in text:
+                points = assignments.rubric_points(text)
+                assert 2 < points < 16, label
+                said = re.search(r"Rubric\.\*\*[^:]*?(\w+) points:", text)
+                if said:
+                    assert assignments.COUNTS[said[1].lower()] == points, label
+
+
+@pytest.mark.parametrize("page", [name for name in PAGES if FOUND[name]])
+def test_every_exercise_becomes_cells(page):
+    cells = assignments.sheet(page, PAGES[page], list(FOUND[page]), raw(page)).cells
+    names = [cell.metadata["nbgrader"]["grade_id"] for cell in cells]
+    assert len(names) == len(set(names)) and names[:2] == ["title", "page"]
+    for label, exercise in FOUND[page].items():
+        assert f"{label}-statement" in names
+        assert (f"{label}-seen-1" in names) == bool(exercise.parts)
+        if exercise.written or "?" in exercise.statement:
+            assert names[names.index(label) - 1] == f"{label}-rubric"
+
+
+# One sheet through nbgrader
+
+
+def nbgrader(course, *words, status=0):
+    "Run nbgrader in a course; what it says."
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *words],
+        cwd=course,
+        env=os.environ | {"PATH": path, "HOME": str(course)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == status, done.stderr[-3000:]
+    return done.stderr
+
+
+def answers():
+    "By student and exercise the source of the answer; None deletes the test."
+    nb, found = PAGES[PAGE], FOUND[PAGE]
+    right = {m: exercises.sources(nb, found[m], "solution")[0] for m in LABELS}
+    variance, means, pairs, median = LABELS
+    (test,) = exercises.sources(nb, found[variance], "test")
+    space, copied = {}, []
+    exec(f"import numpy as np\n{right[variance]}", space)
+    own = space["node_variance"]
+    space["node_variance"] = lambda *a: copied.append(float(own(*a))) or copied[-1]
+    exec(test, space)
+    doubled = exercises.sources(nb, found[pairs], "wrong")[0]
+    fixed = f"known = iter({copied})\n\n\ndef node_variance(K, members):\n"
+    return {
+        "Ada Lovelace_1": right,
+        "Bo_2": right | {pairs: doubled},
+        "Cy_3": {variance: f"{fixed}    return next(known)", means: "def f(x)\n"},
+        "Di_4": {pairs: f"{doubled}\n\n\nnp.isclose = lambda *a: True", median: None},
+        "Ed_5": {variance: "while True:\n    pass", means: right[means]},
+        "Fay_6": {},
+        "Gil_7": {variance: right[variance], means: "import os\n\nos._exit(0)"},
+    }
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    "A course whose only sheet has been written, handed in by seven, and marked."
+    course = tmp_path_factory.mktemp("course")
+    folder = course / "source" / "sheet"
+    folder.mkdir(parents=True)
+    made = assignments.sheet(PAGE, PAGES[PAGE], LABELS, raw(PAGE))
+    nbformat.write(made, folder / f"{PAGE}.ipynb")
+    patience = assignments.CONFIG.replace("else 120", "else 8")
+    (course / "nbgrader_config.py").write_text(patience)
+    nbgrader(course, "generate_assignment", "sheet")
+    archive = course / "downloaded" / "sheet" / "archive"
+    archive.mkdir(parents=True)
+    with zipfile.ZipFile(archive / "all.zip", "w") as file:
+        for student, its in answers().items():
+            notebook = released(course)
+            handed_in(notebook, its)
+            name = f"{student}_assignsubmission_file_{PAGE}.ipynb"
+            file.writestr(name, nbformat.writes(notebook))
+    nbgrader(course, "zip_collect", "sheet")
+    nbgrader(course, "autograde", "sheet", status=1)  # for Gil's kernel is gone
+    nbgrader(course, "generate_feedback", "sheet")
+    nbgrader(course, "export")
+    return course
+
+
+def released(course):
+    return nbformat.read(course / "release" / "sheet" / f"{PAGE}.ipynb", as_version=4)
+
+
+def handed_in(notebook, its):
+    "Fill a student's notebook."
+    for cell in list(notebook.cells):
+        for label, source in its.items():
+            name = cell.metadata["nbgrader"]["grade_id"].removeprefix(f"{label}-")
+            if name == "answer" and source:
+                cell.source = source
+            if name == "seen-1" and source is None:
+                notebook.cells.remove(cell)
+
+
+def test_what_students_get(course):
+    cells = {c.metadata["nbgrader"]["grade_id"]: c for c in released(course).cells}
+    text = "\n".join(cell.source for cell in cells.values())
+    assert "# your code" in cells["ex-trees-pairs-answer"].source
+    assert "Rubric" not in text and "np.mean(D) / 2" not in text
+    assert "okb_kept" not in text and "default_rng(3)" in text and "7922" not in text
+    assert cells["ex-trees-pairs"].source == "*Your answer:*"
+    assert not [name for name, cell in cells.items() if not cell.source.strip()]
+
+
+def test_points(course):
+    with open(course / "grades.csv", encoding="utf8") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert {float(row["max_score"]) for row in rows.values()} == {18}
+    points = {name.partition("_")[0]: float(r["score"]) for name, r in rows.items()}
+    # Cy has the visible test of a warm-up; the rubrics' six points are given by hand
+    assert points == {
+        "Ada Lovelace": 12,
+        "Bo": 8,
+        "Cy": 1,
+        "Di": 0,
+        "Ed": 2,
+        "Fay": 0,
+        "Gil": 0,
+    }
+
+
+def test_feedback(course):
+    pages = {p.parts[-3]: p for p in (course / "feedback").glob(f"*/sheet/{PAGE}.html")}
+    assert len(pages) == 6
+    said = {name[:2]: path.read_text(encoding="utf8") for name, path in pages.items()}
+    assert "replaced, although the test uses it: np.isclose" in said["Di"]
+    assert "KeyboardInterrupt" in said["Ed"] and "Rubric" in said["Fa"]
