@@ -22,6 +22,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._types import Array, ArrayLike, Inputs, Sparse
 from ..core.checks import check_array, validate_data
+from ..trees import nodes
 
 # %% ../../nbs/03_forest_kernel_3_counting.ipynb #8f149638
 def forest_trees(
@@ -299,13 +300,19 @@ def _apply_trees(columns, members, shapes, leaves):
 
 
 class _Questions(NamedTuple):
-    """The questions of a tree of scikit-learn, and where the answers lead."""
+    """The questions of a tree about numbers, and where the answers lead."""
 
     feature: np.ndarray
     threshold: np.ndarray
     children_left: np.ndarray
     children_right: np.ndarray
     missing_go_to_left: np.ndarray
+
+    @classmethod
+    def of(cls, tree):
+        *names, missing = cls._fields
+        missing = missing if hasattr(tree, missing) else "missing_left"
+        return cls(*(getattr(tree, name) for name in (*names, missing)))
 
     @property
     def node_count(self):
@@ -328,22 +335,17 @@ class _QuestionTree(BaseEstimator):
 
 
 class _QuestionForest(BaseEstimator):
-    """What is left of a forest of scikit-learn in a saved machine: all that finds
-    leaves. Saved, the trees are a few long arrays, the indices short."""
+    """What is left of a forest in a saved machine: all that finds leaves. Saved, the
+    trees are a few long arrays, the indices short."""
 
     def __init__(self, forest):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(forest, name):
                 setattr(self, name, getattr(forest, name))
         members, _ = forest_trees(forest)
+        self.precision = _precision(forest)
         allow_nan = get_tags(members[0]).input_tags.allow_nan
-        self._grow(
-            [
-                _Questions(*(getattr(m.tree_, name) for name in _Questions._fields))
-                for m in members
-            ],
-            allow_nan,
-        )
+        self._grow([_Questions.of(member.tree_) for member in members], allow_nan)
 
     def _grow(self, trees, allow_nan):
         self.allow_nan = allow_nan
@@ -372,6 +374,20 @@ class _QuestionForest(BaseEstimator):
         self._grow([_Questions(*part) for part in parts], self.allow_nan)
 
 
+def _precision(forest):
+    """How precise the thresholds of a forest's trees are, and so the inputs."""
+    single = isinstance(forest_trees(forest)[0][0].tree_, Tree)
+    return getattr(forest, "precision", np.float32 if single else np.float64)
+
+
+def _has_plain_questions(forest):
+    """Whether its trees see all columns, and ask for numbers only."""
+    known = Tree | _Questions | nodes.Tree
+    members, columns = forest_trees(forest)
+    numbers = getattr(forest, "is_categorical_", None) is None
+    return numbers and not columns and all(isinstance(m.tree_, known) for m in members)
+
+
 def _has_plain_trees(forest, X):
     """Whether the arrays of the trees are sufficient: trees of scikit-learn that see
     all columns, and dense inputs."""
@@ -394,7 +410,7 @@ def _find_leaves(forest, shapes, X, leaves, n_jobs):
     missing = "allow-nan" if get_tags(members[0]).input_tags.allow_nan else True
     checker = forest.estimator if isinstance(forest, FrozenEstimator) else forest
     X = validate_data(
-        checker, X, dtype=np.float32, ensure_all_finite=missing, reset=False
+        checker, X, dtype=_precision(forest), ensure_all_finite=missing, reset=False
     )
     columns = np.ascontiguousarray(X.T)
     Parallel(n_jobs=n_jobs, prefer="threads")(

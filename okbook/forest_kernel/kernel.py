@@ -12,7 +12,6 @@ from typing import Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +23,7 @@ from ..core.scores import check_learner
 from .ancestors import ancestor_map, nearest_ancestor_gram
 from okbook.forest_kernel.counting import (
     _check_tree_weights,
-    _has_plain_trees,
+    _has_plain_questions,
     _no_leaf,
     _norms,
     _QuestionForest,
@@ -36,6 +35,7 @@ from okbook.forest_kernel.counting import (
     shared_leaf_gram,
     tree_shape,
 )
+from ..trees.forest import OutputKernelRandomForest
 
 # %% ../../nbs/03_forest_kernel.ipynb #8ea3d7a2
 def class_signs(y: ArrayLike) -> Array:
@@ -115,6 +115,17 @@ def target_alignment(K: ArrayLike, y: ArrayLike) -> float:
     return signs @ (K @ signs) / (len(signs) * np.linalg.norm(K))  # type: ignore[return-value]
 
 # %% ../../nbs/03_forest_kernel.ipynb #80bc93bd
+def _source_forest(n_features, random_state=None, n_jobs=None):
+    """The forest of the source."""
+    return OutputKernelRandomForest(
+        "dirac",
+        n_estimators=300,
+        max_features=max(1, round(np.sqrt(n_features))),
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+
+
 def _in_bag(forest, n):
     """Which examples each tree was grown on, of shape (n_trees, n)."""
     samples = getattr(forest, "estimators_samples_", None)
@@ -158,11 +169,10 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         A forest of scikit-learn (classifier, regressor, totally random embedding),
         bagging or boosting of its trees, a single tree, or a forest of
         :mod:`okbook.trees`. It is cloned and fitted; to use one that is fitted already,
-        give ``FrozenEstimator(forest)``. By default that of the source, by
-        scikit-learn: 300 trees grown pure on bootstrap samples, each split among the
-        nearest integer to :math:`\sqrt p` features.
-        ``OutputKernelRandomForest("dirac", n_estimators=300)`` follows the same law,
-        and is grown about twice as fast.
+        give ``FrozenEstimator(forest)``. By default that of the source: 300 trees grown
+        pure on bootstrap samples, each split among the nearest integer to :math:`\sqrt
+        p` features. It is an ``OutputKernelRandomForest("dirac")``, which follows the
+        law of scikit-learn's ``RandomForestClassifier``.
     ancestor : {None, "size", "depth"}, default=None
         With a name, two inputs that are separated get the value of their nearest common
         ancestor instead of 0: one minus its part of the training sample, or :math:`1 -
@@ -291,7 +301,9 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
                 f"y has {missing} missing values of {len(X)}: fill them, or leave "
                 "their rows out."
             )
-        forest = self._default_forest() if self.forest is None else self.forest
+        forest = self.forest
+        if forest is None:
+            forest = _source_forest(self.n_features_in_, self.random_state, self.n_jobs)
         self.forest_ = clone(forest).fit(X, y)
         members, _ = forest_trees(self.forest_)
         self._shapes = self._tree_shapes()
@@ -439,9 +451,7 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
     def __sklearn_tags__(self):
         """The forest says what it takes."""
         tags = super().__sklearn_tags__()
-        forest = get_tags(
-            RandomForestClassifier() if self.forest is None else self.forest
-        )
+        forest = get_tags(_source_forest(1) if self.forest is None else self.forest)
         tags.input_tags, tags.target_tags = forest.input_tags, forest.target_tags
         tags.transformer_tags.preserves_dtype, tags._skip_test = [], False
         return tags
@@ -468,25 +478,15 @@ class ForestKernel(TransformerMixin, Kernel, auto_wrap_output_keys=None):
         Returns
         -------
         ForestKernel
-            A copy, or the kernel itself if its forest is not of scikit-learn's trees on
+            A copy, or the kernel itself if its trees ask for categories or do not see
             all columns, or if ``ancestor`` needs more than the questions.
         """
         check_is_fitted(self, "leaves_")
-        if self.ancestor == "size" or not _has_plain_trees(self.forest_, np.empty(0)):
+        if self.ancestor == "size" or not _has_plain_questions(self.forest_):
             return self
         copy = clone(self)
         vars(copy).update(vars(self), forest_=_QuestionForest(self.forest_))
         return copy
-
-    def _default_forest(self):
-        """The forest of the source."""
-        features = max(1, round(np.sqrt(self.n_features_in_)))
-        return RandomForestClassifier(
-            300,
-            max_features=features,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
 
     def _leaves(self, X):
         """Leaf numbers of inputs; None stands for the training inputs."""

@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['C_GRID', 'DATASETS', 'TABLE', 'SPLITS', 'WORLDS', 'ALARMS', 'WIDE', 'VARIANTS', 'QUICK', 'WHY', 'BOX', 'TABLES',
-           'load_task', 'parts', 'majority_vote', 'run_protocol', 'compute_cell', 'share_of_alarms', 'compute_alarms',
-           'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'contradicted', 'measure_box', 'compute_box']
+           'load_task', 'parts', 'source_forest', 'majority_vote', 'run_protocol', 'compute_cell', 'share_of_alarms',
+           'compute_alarms', 'grow', 'machine_accuracies', 'run_variant', 'compute_variant', 'contradicted',
+           'measure_box', 'compute_box']
 
 # %% ../../nbs/31_uci.ipynb #5707f299
 from functools import lru_cache
@@ -55,6 +56,14 @@ def parts(y, repeat):
     return {"all": rows, "train": train, "test": test, "fit": fit, "held": held}
 
 # %% ../../nbs/31_uci.ipynb #f5f38a46
+def source_forest(X, seed, **options):
+    """The forest of the source, by scikit-learn."""
+    features = round(np.sqrt(X.shape[1]))
+    return RandomForestClassifier(
+        300, max_features=features, random_state=seed, **options
+    )
+
+
 def majority_vote(forest, X):
     """Predict the class that most trees of a forest of two classes vote for
     (thm-forest-3)."""
@@ -67,7 +76,9 @@ def run_protocol(name, repeat):
     """Run the protocol once."""
     X, y = load_task(name)
     at = parts(y, repeat)
-    machine = ForestKernelSVC(random_state=repeat).fit(X[at["train"]], y[at["train"]])
+    kernel = ForestKernel(source_forest(X, repeat))
+    machine = ForestKernelSVC(kernel, random_state=repeat)
+    machine.fit(X[at["train"]], y[at["train"]])
     vote = majority_vote(machine.kernel_.forest_, X[at["test"]])
     return {
         "vote": float(np.mean(vote == y[at["test"]])),
@@ -150,10 +161,7 @@ def grow(name, repeat, part="train", one_hot=False, **options):
     """Grow the forest of the protocol, or a variant of it, on a part of a dataset."""
     X, y = load_task(name, one_hot)
     rows = parts(y, repeat)[part]
-    forest = RandomForestClassifier(
-        300, max_features=round(np.sqrt(X.shape[1])), random_state=repeat, **options
-    )
-    return forest.fit(X[rows], y[rows])
+    return source_forest(X, repeat, **options).fit(X[rows], y[rows])
 
 # %% ../../nbs/31_uci.ipynb #cb046f6f
 def machine_accuracies(kernel, X, y, learn, held, grid):

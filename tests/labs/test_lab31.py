@@ -151,8 +151,8 @@ def test_the_protocol_is_the_sources():
 @pytest.mark.parametrize("p, features", [(6, 2), (8, 3), (57, 8)])
 def test_nearest_integer_to_the_root(p, features):
     X = np.random.default_rng(0).normal(size=(40, p))
-    kernel = ForestKernel(random_state=0).fit(X, X[:, 0] > 0)
-    assert kernel.forest_.estimators_[0].max_features == features == round(np.sqrt(p))
+    forest = ForestKernel().fit(X, X[:, 0] > 0).forest_
+    assert features == forest.max_features == lab.source_forest(X, 0).max_features
 
 
 def test_a_tie_goes_to_the_first_class():

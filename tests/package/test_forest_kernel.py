@@ -40,7 +40,6 @@ from okbook.forest_kernel import (
     ForestKernelSVC,
     counting,
     hyperplanes,
-    kernel as module,
     leaf_map,
     linear_svm,
     nearest_ancestor_gram,
@@ -52,7 +51,11 @@ from okbook.forest_kernel import (
     vote_hyperplane,
 )
 from okbook.forest_kernel.ancestors import ancestor_map
-from okbook.forest_kernel.counting import leaf_numbers, tree_shape
+from okbook.forest_kernel.counting import (
+    _has_plain_trees,
+    leaf_numbers,
+    tree_shape,
+)
 from okbook.forest_kernel.hyperplanes import best_intercept, leaf_machines
 from okbook.trees import OutputKernelExtraTrees, OutputKernelRandomForest
 
@@ -185,8 +188,8 @@ def test_leaf_numbers_are_those_of_apply(seed, holes):
     ]
     for forest in forests:
         forest = forest.fit(X, y)
-        assert module._has_plain_trees(forest, queries)
-        assert not module._has_plain_trees(forest, sp.csr_array(queries))
+        assert _has_plain_trees(forest, queries)
+        assert not _has_plain_trees(forest, sp.csr_array(queries))
         shapes = [tree_shape(tree) for tree in members_of(forest)]
         for given in (
             X,
@@ -417,6 +420,32 @@ def test_the_default_forest_is_the_sources():
         6,
         True,
     )  # the root of 34 is 5.83
+
+
+def test_the_default_forest_follows_the_law_of_scikit_learns():
+    # 600 trees of each: the mean size, and the Gram matrix, within four deviations
+    X, y = make_classification(150, 8, flip_y=0.2, random_state=0)
+    theirs = RandomForestClassifier(600, max_features=3, random_state=1)
+    ours = clone(ForestKernel(random_state=0).fit(X, y).forest_)
+    ours.set_params(n_estimators=600, random_state=1)
+    kernels = [ForestKernel(forest).fit(X, y) for forest in (ours, theirs)]
+    sizes = [kernel.n_leaves_ for kernel in kernels]
+    error = np.sqrt(sum(np.var(size) for size in sizes) / 600)
+    assert abs(np.mean(sizes[0]) - np.mean(sizes[1])) < 4 * error
+    p, q = (kernel.gram() / 600.0 for kernel in kernels)
+    assert np.all(abs(p - q) < 6 * np.sqrt((p + q) / 600.0) + 0.01)
+
+
+def test_a_saved_default_machine_takes_missing_values(data):
+    X, y = (part.copy() for part in data)
+    model = ForestKernelSVC(random_state=0).fit(X[::2], y[::2])
+    saved = pickle.dumps(model)
+    X[::3, 0] = np.nan
+    assert_array_equal(
+        pickle.loads(saved).decision_function(X), model.decision_function(X)
+    )
+    forest = model.kernel_.forest_
+    assert len(saved) < 0.5 * len(pickle.dumps(forest))
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
