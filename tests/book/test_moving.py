@@ -29,6 +29,7 @@ FIGURES = {
     "03_forest_kernel": "okb-movie-forest",
     "04_mkl_1_duality": "okb-movie-lambda",
     "04_mkl_2_solvers": "okb-movie-path",
+    "05_ensembles": "okb-movie-depth",
     "05_ensembles_3_margins": "okb-movie-margins",
 }
 
@@ -336,6 +337,60 @@ def test_weights_along_the_path(tabs):
         linear, quadratic = kernels.values()
         assert linear[0] == 0 and linear == sorted(linear)
         assert quadratic == sorted(quadratic, reverse=True)
+
+
+def above_a_wave(X):
+    return (X[:, 1] > 0.5 + 0.3 * np.sin(2 * np.pi * X[:, 0])).astype(int)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["05_ensembles"], indirect=True)
+def test_bias_and_variance_along_depth(tabs):
+    """The dots are at the parts that are read out, and these and the map are what trees
+    of the package answer after the 60 samples."""
+    rng = np.random.default_rng(0)
+    queries, samples, trees = rng.random((1500, 2)), [], {}
+    for _ in range(60):
+        X, flipped = rng.random((150, 2)), rng.random(150) < 0.1
+        samples.append((X, above_a_wave(X) ^ flipped))
+    cells = (np.indices((24, 24))[::-1].reshape(2, -1).T + 0.5) / 24
+    for depth in (1, 4, None):
+        learner = RandomizedTreeClassifier(max_depth=depth)
+        trees[f"depth {depth}" if depth else "full depth"] = np.array(
+            [
+                learner.set_params(random_state=i).fit(*A).predict([*queries, *cells])
+                for i, A in enumerate(samples)
+            ]
+        )
+    for tab in tabs:
+
+        def check(way, step, said, at):
+            numbers = re.findall(r"\d\.\d{3}", said)
+            error, noise, bias, plus, minus = map(float, numbers)
+            assert noise == 0.1 and abs(noise + bias + plus - minus - error) < 0.0021
+            dots = attributes(tab, "#okb-movie-depth > svg > circle", "cx", "cy")
+            x, y = np.array(dots, dtype=float).T
+            drawn = (278 - y) / 500
+            np.testing.assert_allclose(drawn, [error, bias, plus, minus], atol=6e-4)
+            assert set(x) == {236 + 24 * step}
+            if way == "one tree" and at in trees:
+                shares = trees[at].mean(axis=0)
+                main = shares > 0.5
+                wrong = main != above_a_wave(np.vstack([queries, cells]))
+                expected = (
+                    0.1 + 0.8 * (trees[at][:, :1500] != above_a_wave(queries)).mean()
+                )
+                assert abs(error - expected) < 6e-4
+                assert abs(bias - 0.8 * wrong[:1500].mean()) < 6e-4
+                assert f"wrong in {wrong[1500:].sum()} of the 576" in said
+                tenths = np.ceil(np.round(10 * shares[1500:], 9))
+                paths = attributes(
+                    tab, "#okb-movie-depth .map:nth-of-type(7) path", "opacity", "d"
+                )
+                found = {round(float(o) / 0.06): d.count("M") for o, d in paths}
+                assert found == {k: (tenths == k).sum() for k in set(tenths) - {0}}
+
+        at_all_steps(tab, "okb-movie-depth", check)
 
 
 @pytest.mark.browser
