@@ -20,11 +20,13 @@ from okbook.core import RBFKernel, feature_space_variance, output_kernel_loss
 from okbook.ensembles import AdaBoost, RandomizedTreeClassifier, margins
 from okbook.mkl import PairProblem, make_regularizer, standardize_gram
 from okbook.mkl.duality import dual_point, dual_value
+from okbook.rkhs import OutputKernelRidge
 
 FIGURES = {
     "00_core": "okb-movie-decoding",
     "00_core_1_predictor": "okb-movie-width",
     "01_trees": "okb-movie-splits",
+    "02_rkhs": "okb-movie-ridge",
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
     "03_forest_kernel": "okb-movie-forest",
     "04_mkl_1_duality": "okb-movie-lambda",
@@ -210,6 +212,66 @@ def test_a_tree_splits_a_gram_matrix(tabs):
 
         at_all_steps(tab, "okb-movie-splits", check)
         assert len(set(pictures.values())) == len(pictures) == 14
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["02_rkhs"], indirect=True)
+def test_a_ridge_moves(tabs):
+    """The bars and the curve are those of kernel ridge regression, and the pre-images
+    those of the package."""
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.random((300, 1)), axis=0)
+    angle = 1.5 * np.pi * X[:, 0] + 0.05 * rng.standard_normal(300)
+    side = np.where(rng.random(300) < 1 / 3, -1, 1)[:, None]
+    X, Y = X[::5], (np.c_[np.cos(angle), np.sin(angle)] * side)[::5]
+    times, figure = np.linspace(0.02, 0.98, 97)[:, None], "#okb-movie-ridge > svg >"
+    for tab in tabs:
+        upright = []
+
+        def numbers(name):
+            ((d,),) = attributes(tab, f"{figure} .{name}", "d")
+            return np.array(re.findall(r"-?[\d.]+(?:e-\d+)?", d), dtype=float)
+
+        def check(way, step, said, at):
+            lam = 1e-4 * 10 ** (step / 3)
+            assert abs(float(at.split()[-1]) / lam - 1) < 0.5
+            counts = re.findall(r"(\d+) of", said)
+            upright.append(int(counts[-1]))
+            bars = numbers("stems").reshape(60, 3)
+            weights = (128 - bars[:, 2]) / 200
+            distances = X - X.T
+            K = np.exp(-200 * distances**2) + lam * np.eye(60)
+            expected = np.linalg.solve(K, np.exp(-200 * (X[:, 0] - 0.5) ** 2))
+            np.testing.assert_allclose(weights, expected, atol=6e-4)
+            many = (expected > expected.max() / 10).sum()
+            assert f": {many} of the 60" in said
+            assert f"sum to {expected.sum():.2f}" in said
+            curve = (280 - numbers("curve").reshape(97, 2)[:, 1]) / 60
+            K_times = np.exp(-200 * (times - X.T) ** 2)
+            np.testing.assert_allclose(
+                curve, K_times @ np.linalg.solve(K, Y[:, 1]), atol=0.006
+            )
+            if step % 7 == 0:
+                model = OutputKernelRidge(
+                    input_kernel_params={"gamma": 200},
+                    lam=lam,
+                    output_kernel="rbf",
+                    output_kernel_params={"sigma": 0.5},
+                ).fit(X, Y)
+                new = np.linspace(0.02, 0.98, 25)[:, None]
+                truth = 1.5 * np.pi * new
+                found = model.predict(new)
+                gaps = np.linalg.norm(
+                    found - np.c_[np.cos(truth), np.sin(truth)], axis=1
+                )
+                assert upright[-1] == (gaps < 0.3).sum()
+                crosses = numbers("found").reshape(25, -1)[:, 1] + 4
+                np.testing.assert_allclose(
+                    (280 - crosses) / 60, found[:, 1], atol=0.006
+                )
+
+        at_all_steps(tab, "okb-movie-ridge", check)
+        assert upright[0] < upright[-1] == 25
 
 
 @pytest.mark.browser
