@@ -18,6 +18,7 @@ from test_browser import (  # noqa: F401
 
 from okbook.core import RBFKernel, feature_space_variance, output_kernel_loss
 from okbook.ensembles import AdaBoost, RandomizedTreeClassifier, margins
+from okbook.forest_kernel import separating_hyperplane
 from okbook.mkl import PairProblem, make_regularizer, standardize_gram
 from okbook.mkl.duality import dual_point, dual_value
 from okbook.rkhs import OutputKernelRidge
@@ -29,6 +30,7 @@ FIGURES = {
     "02_rkhs": "okb-movie-ridge",
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
     "03_forest_kernel": "okb-movie-forest",
+    "03_forest_kernel_1_hyperplanes": "okb-movie-leaf",
     "04_mkl_1_duality": "okb-movie-lambda",
     "04_mkl_2_solvers": "okb-movie-path",
     "05_ensembles": "okb-movie-depth",
@@ -327,6 +329,62 @@ def test_a_forest_grows(tabs):
 
         at_all_steps(tab, "okb-movie-forest", check)
         assert aligned[-1] > aligned[0] + 0.05
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["03_forest_kernel_1_hyperplanes"], indirect=True)
+def test_a_leaf_moves(tabs):
+    """A hyperplane separates the drawn examples if and only if this is said, the boxes
+    have the colours of the numbers of the leaves, and ringed examples the same mean."""
+    figure = "#okb-movie-leaf > svg"
+    for tab in tabs:
+        circles = attributes(tab, f"{figure} > .plus", "cx", "cy")
+        crosses = attributes(tab, f"{figure} > .minus", "d")
+        crosses = [re.findall(r"[\d.]+", d)[:2] for (d,) in crosses]
+        places = np.vstack([np.array(circles, float), np.array(crosses, float) + 5])
+        kinds, separated = np.repeat([1, -1], 8), []
+
+        def check(way, step, said, at):
+            ((width,),) = attributes(tab, f"{figure} > .leaf", "width")
+            border = 6 + float(width)
+            assert abs(float(width) - 220 * float(at.split()[-1])) < 1e-6
+
+            def leaves(spots):
+                (x, y), columns = spots.T, []
+                columns += [x < 116, x >= 116, y >= 134, y < 134]
+                columns += [(y >= 134) & (x < border), (y >= 134) & (x >= border)]
+                return np.column_stack([*columns, y < 134]).astype(float)
+
+            Z = leaves(places)
+            inside = [int(Z[kinds == kind, 4].sum()) for kind in (1, -1)]
+            told = re.search(r"holds (\w+) circles? and (\w+) cross", said).groups()
+            assert [0 if word == "no" else int(word) for word in told] == inside
+            separated.append(separating_hyperplane(Z, kinds) is not None)
+            assert ("A hyperplane separates" in said) == separated[-1]
+            assert separated[-1] == (inside == [4, 0])
+            rings = attributes(tab, f"{figure} > .rings circle", "cx", "cy")
+            assert bool(rings) != separated[-1]
+            ringed = [np.abs(places - np.array(ring, float)).sum(1) for ring in rings]
+            ringed = [int(gaps.argmin()) for gaps in ringed]
+            assert not ringed or not np.any(kinds[ringed] @ Z[ringed])
+            bars = attributes(tab, f"{figure} > .bar", "x", "width")
+            bars = np.array(bars, dtype=float)
+            numbers = bars[:, 1] / 20 * np.where(bars[:, 0] < 349.9, -1, 1)
+            boxes = attributes(tab, f"{figure} .boxes rect", "x", "y", "width", "class")
+            for x, y, width, kind in boxes:
+                middle = np.array([[float(x) + float(width) / 2, float(y) + 55]])
+                value = leaves(middle)[0] @ numbers
+                assert abs(value) < 0.05 or (value > 0) == (kind == "plus")
+            if separated[-1]:
+                np.testing.assert_allclose(kinds * (Z @ numbers), 1, atol=0.05)
+
+        at_all_steps(tab, "okb-movie-leaf", check)
+        assert 3 < sum(separated) < 15
+        # the picture itself can be dragged
+        slider = tab.locator("#okb-movie-leaf input[type=range]")
+        box = tab.locator(figure).bounding_box()
+        tab.mouse.click(box["x"] + box["width"] * 226 / 400, box["y"] + 20)
+        assert slider.input_value() == slider.get_attribute("max")
 
 
 @pytest.mark.browser
