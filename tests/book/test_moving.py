@@ -29,6 +29,7 @@ FIGURES = {
     "01_trees": "okb-movie-splits",
     "02_rkhs": "okb-movie-ridge",
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
+    "02_rkhs_4_links": "okb-movie-links",
     "03_forest_kernel": "okb-movie-forest",
     "03_forest_kernel_1_hyperplanes": "okb-movie-leaf",
     "04_mkl_1_duality": "okb-movie-lambda",
@@ -300,6 +301,52 @@ def test_labels_spread(tabs):
         at_all_steps(tab, "okb-movie-spreading", check)
         assert right[0] < 450 < 580 < max(right) and right[-1] < max(right)
         assert near == sorted(near) and near[-1] == 599
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["02_rkhs_4_links"], indirect=True)
+def test_a_threshold_moves(tabs):
+    "As many links are drawn as are counted, and the dot is at their F1."
+    for tab in tabs:
+        f1 = {}
+
+        def lines(name):
+            ((d,),) = attributes(tab, f"#okb-movie-links > svg > path.{name}", "d")
+            return re.findall(r"M[^M]+", d or "")
+
+        def check(way, step, said, at):
+            numbers = r"^(\d+) links .*: (\d+) are right, (\d+) wrong, and (\d+)"
+            many, *told = map(int, re.match(numbers, said).groups())
+            drawn = [lines(name) for name in ("right", "wrong", "missed")]
+            assert many == 50 * (step + 1) and [*map(len, drawn)] == told
+            right, wrong, missed = told
+            assert right + wrong == many and right + missed == 487
+            assert not set(drawn[0]) & set(drawn[2]) and len(set(sum(drawn, []))) == (
+                many + missed
+            )
+            ((x, y),) = attributes(tab, "#okb-movie-links > svg > circle", "cx", "cy")
+            assert abs(float(x) - 46 - 320 * many / 1200) < 0.01
+            value = 2 * right / (many + 487)
+            assert abs((444 - float(y)) / 100 - value) < 6e-4
+            ahead = {
+                "precision": right / many,
+                "recall": right / 487,
+                "f1": value,
+            }
+            for name, expected in ahead.items():
+                corner = re.findall(r"[\d.]+", "".join(lines(name)))[2 * step + 1]
+                assert abs((444 - float(corner)) / 100 - expected) < 6e-4
+            chosen, reached = re.search(
+                r"predicts (\d+) .*= ([\d.]+)\.$", said
+            ).groups()
+            mark = re.findall(r"[\d.]+", lines("chosen")[0])[0]
+            assert abs(float(mark) - 46 - 320 * int(chosen) / 1200) < 0.01
+            f1.setdefault(way, {float(reached)}).add(round(value, 2))
+
+        at_all_steps(tab, "okb-movie-links", check)
+        assert len(f1) == 3 and all(
+            min(found) < 0.2 < 0.5 < max(found) for found in f1.values()
+        )
 
 
 @pytest.mark.browser
