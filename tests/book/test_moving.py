@@ -18,17 +18,23 @@ from test_browser import (  # noqa: F401
 
 from okbook.core import RBFKernel, feature_space_variance, output_kernel_loss
 from okbook.ensembles import AdaBoost, RandomizedTreeClassifier, margins
+from okbook.forest_kernel import separating_hyperplane
 from okbook.mkl import PairProblem, make_regularizer, standardize_gram
 from okbook.mkl.duality import dual_point, dual_value
+from okbook.rkhs import OutputKernelRidge
 
 FIGURES = {
     "00_core": "okb-movie-decoding",
     "00_core_1_predictor": "okb-movie-width",
     "01_trees": "okb-movie-splits",
+    "02_rkhs": "okb-movie-ridge",
     "02_rkhs_2_semi_supervised": "okb-movie-spreading",
+    "02_rkhs_4_links": "okb-movie-links",
     "03_forest_kernel": "okb-movie-forest",
+    "03_forest_kernel_1_hyperplanes": "okb-movie-leaf",
     "04_mkl_1_duality": "okb-movie-lambda",
     "04_mkl_2_solvers": "okb-movie-path",
+    "05_ensembles": "okb-movie-depth",
     "05_ensembles_3_margins": "okb-movie-margins",
 }
 
@@ -212,6 +218,66 @@ def test_a_tree_splits_a_gram_matrix(tabs):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["02_rkhs"], indirect=True)
+def test_a_ridge_moves(tabs):
+    """The bars and the curve are those of kernel ridge regression, and the pre-images
+    those of the package."""
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.random((300, 1)), axis=0)
+    angle = 1.5 * np.pi * X[:, 0] + 0.05 * rng.standard_normal(300)
+    side = np.where(rng.random(300) < 1 / 3, -1, 1)[:, None]
+    X, Y = X[::5], (np.c_[np.cos(angle), np.sin(angle)] * side)[::5]
+    times, figure = np.linspace(0.02, 0.98, 97)[:, None], "#okb-movie-ridge > svg >"
+    for tab in tabs:
+        upright = []
+
+        def numbers(name):
+            ((d,),) = attributes(tab, f"{figure} .{name}", "d")
+            return np.array(re.findall(r"-?[\d.]+(?:e-\d+)?", d), dtype=float)
+
+        def check(way, step, said, at):
+            lam = 1e-4 * 10 ** (step / 3)
+            assert abs(float(at.split()[-1]) / lam - 1) < 0.5
+            counts = re.findall(r"(\d+) of", said)
+            upright.append(int(counts[-1]))
+            bars = numbers("stems").reshape(60, 3)
+            weights = (128 - bars[:, 2]) / 200
+            distances = X - X.T
+            K = np.exp(-200 * distances**2) + lam * np.eye(60)
+            expected = np.linalg.solve(K, np.exp(-200 * (X[:, 0] - 0.5) ** 2))
+            np.testing.assert_allclose(weights, expected, atol=6e-4)
+            many = (expected > expected.max() / 10).sum()
+            assert f": {many} of the 60" in said
+            assert f"sum to {expected.sum():.2f}" in said
+            curve = (280 - numbers("curve").reshape(97, 2)[:, 1]) / 60
+            K_times = np.exp(-200 * (times - X.T) ** 2)
+            np.testing.assert_allclose(
+                curve, K_times @ np.linalg.solve(K, Y[:, 1]), atol=0.006
+            )
+            if step % 7 == 0:
+                model = OutputKernelRidge(
+                    input_kernel_params={"gamma": 200},
+                    lam=lam,
+                    output_kernel="rbf",
+                    output_kernel_params={"sigma": 0.5},
+                ).fit(X, Y)
+                new = np.linspace(0.02, 0.98, 25)[:, None]
+                truth = 1.5 * np.pi * new
+                found = model.predict(new)
+                gaps = np.linalg.norm(
+                    found - np.c_[np.cos(truth), np.sin(truth)], axis=1
+                )
+                assert upright[-1] == (gaps < 0.3).sum()
+                crosses = numbers("found").reshape(25, -1)[:, 1] + 4
+                np.testing.assert_allclose(
+                    (280 - crosses) / 60, found[:, 1], atol=0.006
+                )
+
+        at_all_steps(tab, "okb-movie-ridge", check)
+        assert upright[0] < upright[-1] == 25
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("tabs", ["02_rkhs_2_semi_supervised"], indirect=True)
 def test_labels_spread(tabs):
     for tab in tabs:
@@ -235,6 +301,52 @@ def test_labels_spread(tabs):
         at_all_steps(tab, "okb-movie-spreading", check)
         assert right[0] < 450 < 580 < max(right) and right[-1] < max(right)
         assert near == sorted(near) and near[-1] == 599
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["02_rkhs_4_links"], indirect=True)
+def test_a_threshold_moves(tabs):
+    "As many links are drawn as are counted, and the dot is at their F1."
+    for tab in tabs:
+        f1 = {}
+
+        def lines(name):
+            ((d,),) = attributes(tab, f"#okb-movie-links > svg > path.{name}", "d")
+            return re.findall(r"M[^M]+", d or "")
+
+        def check(way, step, said, at):
+            numbers = r"^(\d+) links .*: (\d+) are right, (\d+) wrong, and (\d+)"
+            many, *told = map(int, re.match(numbers, said).groups())
+            drawn = [lines(name) for name in ("right", "wrong", "missed")]
+            assert many == 50 * (step + 1) and [*map(len, drawn)] == told
+            right, wrong, missed = told
+            assert right + wrong == many and right + missed == 487
+            assert not set(drawn[0]) & set(drawn[2]) and len(set(sum(drawn, []))) == (
+                many + missed
+            )
+            ((x, y),) = attributes(tab, "#okb-movie-links > svg > circle", "cx", "cy")
+            assert abs(float(x) - 46 - 320 * many / 1200) < 0.01
+            value = 2 * right / (many + 487)
+            assert abs((444 - float(y)) / 100 - value) < 6e-4
+            ahead = {
+                "precision": right / many,
+                "recall": right / 487,
+                "f1": value,
+            }
+            for name, expected in ahead.items():
+                corner = re.findall(r"[\d.]+", "".join(lines(name)))[2 * step + 1]
+                assert abs((444 - float(corner)) / 100 - expected) < 6e-4
+            chosen, reached = re.search(
+                r"predicts (\d+) .*= ([\d.]+)\.$", said
+            ).groups()
+            mark = re.findall(r"[\d.]+", lines("chosen")[0])[0]
+            assert abs(float(mark) - 46 - 320 * int(chosen) / 1200) < 0.01
+            f1.setdefault(way, {float(reached)}).add(round(value, 2))
+
+        at_all_steps(tab, "okb-movie-links", check)
+        assert len(f1) == 3 and all(
+            min(found) < 0.2 < 0.5 < max(found) for found in f1.values()
+        )
 
 
 @pytest.mark.browser
@@ -264,6 +376,62 @@ def test_a_forest_grows(tabs):
 
         at_all_steps(tab, "okb-movie-forest", check)
         assert aligned[-1] > aligned[0] + 0.05
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["03_forest_kernel_1_hyperplanes"], indirect=True)
+def test_a_leaf_moves(tabs):
+    """A hyperplane separates the drawn examples if and only if this is said, the boxes
+    have the colours of the numbers of the leaves, and ringed examples the same mean."""
+    figure = "#okb-movie-leaf > svg"
+    for tab in tabs:
+        circles = attributes(tab, f"{figure} > .plus", "cx", "cy")
+        crosses = attributes(tab, f"{figure} > .minus", "d")
+        crosses = [re.findall(r"[\d.]+", d)[:2] for (d,) in crosses]
+        places = np.vstack([np.array(circles, float), np.array(crosses, float) + 5])
+        kinds, separated = np.repeat([1, -1], 8), []
+
+        def check(way, step, said, at):
+            ((width,),) = attributes(tab, f"{figure} > .leaf", "width")
+            border = 6 + float(width)
+            assert abs(float(width) - 220 * float(at.split()[-1])) < 1e-6
+
+            def leaves(spots):
+                (x, y), columns = spots.T, []
+                columns += [x < 116, x >= 116, y >= 134, y < 134]
+                columns += [(y >= 134) & (x < border), (y >= 134) & (x >= border)]
+                return np.column_stack([*columns, y < 134]).astype(float)
+
+            Z = leaves(places)
+            inside = [int(Z[kinds == kind, 4].sum()) for kind in (1, -1)]
+            told = re.search(r"holds (\w+) circles? and (\w+) cross", said).groups()
+            assert [0 if word == "no" else int(word) for word in told] == inside
+            separated.append(separating_hyperplane(Z, kinds) is not None)
+            assert ("A hyperplane separates" in said) == separated[-1]
+            assert separated[-1] == (inside == [4, 0])
+            rings = attributes(tab, f"{figure} > .rings circle", "cx", "cy")
+            assert bool(rings) != separated[-1]
+            ringed = [np.abs(places - np.array(ring, float)).sum(1) for ring in rings]
+            ringed = [int(gaps.argmin()) for gaps in ringed]
+            assert not ringed or not np.any(kinds[ringed] @ Z[ringed])
+            bars = attributes(tab, f"{figure} > .bar", "x", "width")
+            bars = np.array(bars, dtype=float)
+            numbers = bars[:, 1] / 20 * np.where(bars[:, 0] < 349.9, -1, 1)
+            boxes = attributes(tab, f"{figure} .boxes rect", "x", "y", "width", "class")
+            for x, y, width, kind in boxes:
+                middle = np.array([[float(x) + float(width) / 2, float(y) + 55]])
+                value = leaves(middle)[0] @ numbers
+                assert abs(value) < 0.05 or (value > 0) == (kind == "plus")
+            if separated[-1]:
+                np.testing.assert_allclose(kinds * (Z @ numbers), 1, atol=0.05)
+
+        at_all_steps(tab, "okb-movie-leaf", check)
+        assert 3 < sum(separated) < 15
+        # the picture itself can be dragged
+        slider = tab.locator("#okb-movie-leaf input[type=range]")
+        box = tab.locator(figure).bounding_box()
+        tab.mouse.click(box["x"] + box["width"] * 226 / 400, box["y"] + 20)
+        assert slider.input_value() == slider.get_attribute("max")
 
 
 @pytest.mark.browser
@@ -336,6 +504,60 @@ def test_weights_along_the_path(tabs):
         linear, quadratic = kernels.values()
         assert linear[0] == 0 and linear == sorted(linear)
         assert quadratic == sorted(quadratic, reverse=True)
+
+
+def above_a_wave(X):
+    return (X[:, 1] > 0.5 + 0.3 * np.sin(2 * np.pi * X[:, 0])).astype(int)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("tabs", ["05_ensembles"], indirect=True)
+def test_bias_and_variance_along_depth(tabs):
+    """The dots are at the parts that are read out, and these and the map are what trees
+    of the package answer after the 60 samples."""
+    rng = np.random.default_rng(0)
+    queries, samples, trees = rng.random((1500, 2)), [], {}
+    for _ in range(60):
+        X, flipped = rng.random((150, 2)), rng.random(150) < 0.1
+        samples.append((X, above_a_wave(X) ^ flipped))
+    cells = (np.indices((24, 24))[::-1].reshape(2, -1).T + 0.5) / 24
+    for depth in (1, 4, None):
+        learner = RandomizedTreeClassifier(max_depth=depth)
+        trees[f"depth {depth}" if depth else "full depth"] = np.array(
+            [
+                learner.set_params(random_state=i).fit(*A).predict([*queries, *cells])
+                for i, A in enumerate(samples)
+            ]
+        )
+    for tab in tabs:
+
+        def check(way, step, said, at):
+            numbers = re.findall(r"\d\.\d{3}", said)
+            error, noise, bias, plus, minus = map(float, numbers)
+            assert noise == 0.1 and abs(noise + bias + plus - minus - error) < 0.0021
+            dots = attributes(tab, "#okb-movie-depth > svg > circle", "cx", "cy")
+            x, y = np.array(dots, dtype=float).T
+            drawn = (278 - y) / 500
+            np.testing.assert_allclose(drawn, [error, bias, plus, minus], atol=6e-4)
+            assert set(x) == {236 + 24 * step}
+            if way == "one tree" and at in trees:
+                shares = trees[at].mean(axis=0)
+                main = shares > 0.5
+                wrong = main != above_a_wave(np.vstack([queries, cells]))
+                expected = (
+                    0.1 + 0.8 * (trees[at][:, :1500] != above_a_wave(queries)).mean()
+                )
+                assert abs(error - expected) < 6e-4
+                assert abs(bias - 0.8 * wrong[:1500].mean()) < 6e-4
+                assert f"wrong in {wrong[1500:].sum()} of the 576" in said
+                tenths = np.ceil(np.round(10 * shares[1500:], 9))
+                paths = attributes(
+                    tab, "#okb-movie-depth .map:nth-of-type(7) path", "opacity", "d"
+                )
+                found = {round(float(o) / 0.06): d.count("M") for o, d in paths}
+                assert found == {k: (tenths == k).sum() for k in set(tenths) - {0}}
+
+        at_all_steps(tab, "okb-movie-depth", check)
 
 
 @pytest.mark.browser
