@@ -146,9 +146,9 @@ def _ledger(args):
     detailed = args.all or args.part != "all"
     if detailed:
         header, rows = cells_table(select_cells(cells, args.part))
-        align = "lllrrrlll"
+        align = "lllrrrrlll"
     else:
-        (header, rows), align = totals_table(cells), "lrrrrrrrl"
+        (header, rows), align = totals_table(cells), "l" + "r" * 10 + "l"
     if args.csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
     else:

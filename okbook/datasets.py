@@ -779,16 +779,17 @@ def load_yeast_ppi(download: bool | None = None) -> Bunch:
 
 # %% ../nbs/90_datasets.ipynb #39955792
 def load_nips_coauthors(
-    nodes: Literal["words", "1999"] = "words", download: bool | None = None
+    nodes: Literal["words", "1999", "all"] = "words", download: bool | None = None
 ) -> Bunch:
     """Load the co-authors of the NIPS conferences and the words of their papers.
 
     Parameters
     ----------
-    nodes : {"words", "1999"}, default="words"
+    nodes : {"words", "1999", "all"}, default="words"
         ``"words"``: the 2026 authors of RRSN, less those without word counts; edges of
         all years. ``"1999"``: the network as it was in 1999, its authors with at least
-        two co-authors.
+        two co-authors. ``"all"``: the 2026 authors, with a row of zeros for those
+        without word counts.
     download : bool, optional
         Without effect: the files were derived for this book and are not published as
         such.
@@ -820,8 +821,8 @@ def load_nips_coauthors(
     >>> if available("nips_coauthors"):
     ...     assert load_nips_coauthors("1999").adjacency.shape == (1394, 1394)
     """
-    if nodes not in ("words", "1999"):
-        raise ValueError(f"nodes must be 'words' or '1999', got {nodes!r}")
+    if nodes not in ("words", "1999", "all"):
+        raise ValueError(f"nodes must be 'words', '1999' or 'all', got {nodes!r}")
     parts = {
         part: read_part("nips_coauthors", part, download)
         for part in _entry("nips_coauthors")["parts"]
@@ -834,7 +835,7 @@ def load_nips_coauthors(
         np.asarray(matrix.astype(bool).sum(axis=1)).ravel()
         for matrix in (counts, edges)
     )
-    kept = np.flatnonzero((n_words > 0) & (n_coauthors >= 2))
+    kept = np.flatnonzero(((n_words > 0) | (nodes == "all")) & (n_coauthors >= 2))
     counts, first_year, adjacency = (
         counts[kept],
         first_year[kept][:, kept],

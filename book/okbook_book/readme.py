@@ -139,9 +139,13 @@ def truth():
     total, said = count_outcomes(found), [cell.data for cell in found]
     rows = {
         "**printed cells**, all recomputed": f"**{total.cells}**",
-        "within two of the source's deviations": total.two,
+        "within two deviations, by a lenient and by a strict rule": total.both,
+        "by the lenient rule only: of the same size, but not the same": (
+            total.lenient_only
+        ),
         "reached by an accepted reading of the protocol": total.accepted,
         "outside, and explained by a stored experiment": total.explained,
+        "outside, and out of reach of all methods on our splits": total.out_of_reach,
         "outside, and unexplained": total.unexplained,
         "printed with a deviation too wide to tell": total.cannot_tell,
         "*measured on the source's own data*": said.count("own"),

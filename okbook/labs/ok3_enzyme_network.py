@@ -8,11 +8,12 @@ __all__ = ['TYPES', 'ALL_TYPES', 'NETWORK', 'N_FOLDS', 'BETA', 'IMPUTERS', 'LAM_
            'INPUTS', 'METHODS', 'RIVALS', 'ALL_SETTINGS', 'SENSITIVITY', 'OTHER_INPUTS', 'OTHER_METHODS', 'HIDDEN',
            'WIDTHS', 'IMPORTANCE', 'BEST', 'TOP_ROWS', 'TOP', 'SUGGESTED', 'KNOWN_AMONG', 'SUGGESTIONS', 'REACTIONS',
            'TABLES', 'OPEN_LINKS', 'OPEN_INPUTS', 'OPEN_KERNELS', 'OPEN_DEFAULTS', 'OPEN_SCORES', 'READINGS',
-           'GENOME_NUMBERS', 'yeast_network', 'restrict', 'compute_fact', 'toy_network', 'node_folds', 'hidden_pairs',
-           'fold_inputs', 'forest_of_links', 'pair_scores', 'score_by_trees', 'fold_gram', 'score_by_ridge',
-           'score_by_projection', 'Setting', 'measure', 'measure_setting', 'compute_cell', 'compute_measure',
-           'compute_hidden', 'forest_importances', 'compute_importance', 'complete', 'share_an_entry', 'compute_top',
-           'compute_suggestion', 'compute_fair', 'read_network', 'compute_reading', 'compute_genomes']
+           'PAIRED_INPUTS', 'PAIRED', 'GENOME_NUMBERS', 'yeast_network', 'restrict', 'compute_fact', 'toy_network',
+           'node_folds', 'hidden_pairs', 'fold_inputs', 'forest_of_links', 'pair_scores', 'score_by_trees', 'fold_gram',
+           'score_by_ridge', 'score_by_projection', 'Setting', 'measure', 'measure_setting', 'compute_cell',
+           'compute_measure', 'compute_hidden', 'forest_importances', 'compute_importance', 'complete',
+           'share_an_entry', 'compute_top', 'compute_suggestion', 'compute_fair', 'read_network', 'compute_reading',
+           'paired_network', 'compute_paired', 'compute_genomes']
 
 # %% ../../nbs/12_enzyme_network.ipynb #d04c55a8
 import warnings
@@ -857,6 +858,49 @@ READINGS = Table(
     digits=3,
 )
 
+# %% ../../nbs/12_enzyme_network.ipynb #f13564a3
+PAIRED_INPUTS = {
+    "32 fungi": TYPES,
+    "24 genomes": OPEN_INPUTS["24 genomes for fungi"][1],
+}
+
+
+@lru_cache(maxsize=2)
+def paired_network(links):
+    """Load the enzymes with genomes and a link along a pathway, and one of two kinds
+    of links between them."""
+    network = yeast_network("complete")
+    within = network.adjacency * share_an_entry(network.pathways)
+    if links == "links of one pathway":
+        network = Bunch(**(network | {"adjacency": within}))
+    return restrict(network, np.flatnonzero(within.any(axis=1)))
+
+
+def compute_paired(links, profile, repeat):
+    """Compute a cell of ``ok3-figure2-paired``: the area of extra-trees."""
+    network = paired_network(links)
+    train, test = node_folds(len(network.adjacency))[repeat]
+    forest = forest_of_links(
+        network, PAIRED_INPUTS[profile], train, repeat, see="known", **EXTRA
+    )
+    rows = pair_scores(*forest, train, test, "predicted")
+    truth = hidden_pairs(network.adjacency[test], train, test)
+    return float(roc_auc(truth, hidden_pairs(rows, train, test)))
+
+
+PAIRED = Table(
+    id="ok3-figure2-paired",
+    rows={links: {"links": links} for links in OPEN_LINKS},
+    columns={profile: {"profile": profile} for profile in PAIRED_INPUTS},
+    repeats=N_FOLDS,
+    compute=compute_paired,
+    datasets=["yeast_enzyme"],
+    slice=[("links of one pathway", "24 genomes", 0)],
+    summary="enzyme network: links and profile, on the same genes and folds",
+    units="area under the ROC curve",
+    digits=3,
+)
+
 # %% ../../nbs/12_enzyme_network.ipynb #b17b0004
 def compute_genomes(genomes, types, repeat):
     """Compute a cell of ``ok3-figure2-genomes``: the area of extra-trees that use
@@ -886,4 +930,4 @@ GENOME_NUMBERS = Table(
     units="area under the ROC curve",
     digits=3,
 )
-TABLES += [READINGS, GENOME_NUMBERS]
+TABLES += [READINGS, PAIRED, GENOME_NUMBERS]

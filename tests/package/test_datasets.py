@@ -728,7 +728,9 @@ def test_damaged_derived_file_is_refused(
 
 
 def test_unknown_networks_and_proteins():
-    with pytest.raises(ValueError, match="nodes must be 'words' or '1999', got '2003'"):
+    with pytest.raises(
+        ValueError, match="nodes must be 'words', '1999' or 'all', got '2003'"
+    ):
         datasets.load_nips_coauthors("2003")
     with pytest.raises(
         ValueError,
