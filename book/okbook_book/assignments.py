@@ -92,8 +92,9 @@ def okb_keep(names):
 okb_kept = {}
 okb_keep(%r)
 """
-MODULE = """import okbook.{0} as okb_page
-
+# A package may have a function of the name of its module: `import_module` tells them
+# apart, `import ... as` does not.
+MODULE = """okb_page = importlib.import_module("okbook.{0}")
 globals().update({{k: v for k, v in vars(okb_page).items() if k[:2] != "__"}})"""
 
 
