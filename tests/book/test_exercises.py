@@ -144,6 +144,24 @@ def test_a_test_passes_copies_and_tells_of_a_changed_argument(answer, given):
     assert told(f"f({given})", "lambda a: None") == ""
 
 
+def test_a_test_of_what_is_withheld_does_not_show_the_answer():
+    for page, label in EXERCISES:
+        exercise, nb = FOUND[page][label], PAGES[page]
+        if exercise.parts and not exercise.printed:
+            for test in exercises.sources(nb, exercise, "test"):
+                own = exercises.functions(nb, exercise)
+                shown = exercises.judging(test, own, packed=True)
+                lines = [line.strip() for line in test.splitlines()]
+                assert not [x for x in lines if len(x) > 15 and x in shown], label
+    packed = exercises.judging("assert f(1) == 3, 'not three'", ["f"], packed=True)
+    space = {}
+    exec(f"{classes.TEST}\nf = abs", space)
+    with pytest.raises(AssertionError, match="^f returned 1: not three$"):
+        exec(packed, space)
+    exec("f = lambda a: 3", space)
+    exec(packed, space)
+
+
 # Its names are inside of a function: a page may have the same.
 JUDGE = """
 def okb_judge_all():
