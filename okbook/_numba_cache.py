@@ -3,8 +3,15 @@
 Numba stores what it has compiled beside a module, or else in the user's cache. In a
 container or on a class server neither may be writable, and the import of a module that
 asks for a cache would fail: "cannot cache function: no locator available".
+
+Numba reads only where it can write. Of what was compiled into a read-only installation
+(``okbook compile``, by who installs it) every user would compile a copy; links lead to
+it from the folder in which Numba looks.
 """
 
+import contextlib
+import glob
+import hashlib
 import os
 import stat
 import sys
@@ -21,12 +28,34 @@ def find_numba_cache(package):
     """
     if os.environ.get("NUMBA_CACHE_DIR") or os.name != "posix":
         return
-    if _writable(Path(package, "__pycache__")) or _writable(_user_cache()):
+    if _writable(Path(package, "__pycache__")):
         return
-    if folder := _private_folder():
+    if _writable(_user_cache()):
+        _link(package, _user_cache())
+    elif folder := _private_folder():
         os.environ["NUMBA_CACHE_DIR"] = folder
         if "numba" in sys.modules:  # has read its environment already
             sys.modules["numba"].config.CACHE_DIR = folder
+        _link(package, folder)
+
+
+def _link(package, folder):
+    "Lead from a cache to what is compiled in the package, unless it has newer files."
+    for index in Path(os.path.abspath(package)).rglob("__pycache__/*.nbi"):
+        above = index.parents[1]
+        place = f"{above.name}_{hashlib.sha1(str(above).encode()).hexdigest()}"
+        mine = Path(folder, place, index.name)
+        with contextlib.suppress(OSError):  # another process does the same, say
+            known = os.path.lexists(mine)
+            if known and mine.lstat().st_mtime >= index.stat().st_mtime:
+                continue
+            mine.parent.mkdir(parents=True, exist_ok=True)
+            # the index last: what it lists is then there, and of the same make
+            data = index.parent.glob(f"{glob.escape(index.stem)}.*.nbc")
+            for path in [*data, index]:
+                link = mine.with_name(path.name)
+                link.unlink(missing_ok=True)
+                link.symlink_to(path)
 
 
 def _user_cache():

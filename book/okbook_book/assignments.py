@@ -30,6 +30,9 @@ ASKS = re.compile(
 COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 COUNTS |= {"ten": 10} | {str(n): n for n in range(30)}
 TITLE = re.compile(r"^# (.*)", re.M)
+# Methods that change their objects, and functions that pass on what they are given.
+FITS = {"fit", "partial_fit"}
+PASSING = {"items", "values", "zip", "enumerate", "reversed"}
 COUNT = rf"\b({'|'.join(COUNTS)})"
 CONFIG = r"""# How nbgrader marks the sheets that `make assignments` writes.
 import os
@@ -92,8 +95,9 @@ def okb_keep(names):
 okb_kept = {}
 okb_keep(%r)
 """
-MODULE = """import okbook.{0} as okb_page
-
+# A package may have a function of the name of its module: `import_module` tells them
+# apart, `import ... as` does not.
+MODULE = """okb_page = importlib.import_module("okbook.{0}")
 globals().update({{k: v for k, v in vars(okb_page).items() if k[:2] != "__"}})"""
 
 
@@ -162,9 +166,34 @@ def simple(body):
             yield from simple(handler.body)
 
 
+def called(node):
+    "The names of the functions and methods that a piece of code calls."
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    return {getattr(f, "attr", getattr(f, "id", "")) for f in calls}
+
+
+def changed(statement, parts):
+    """What a call of `fit` changes: its object, and that of which this is a part
+    (`parts`, by name), as in ``for model in models: model.fit(X)``."""
+    if isinstance(statement, ast.Assign) and called(statement.value) <= PASSING:
+        whole = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        for target in statement.targets:
+            for node in ast.walk(target):
+                if isinstance(node, ast.Name):
+                    parts[node.id] = whole
+    found = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Attribute) and node.attr in FITS:
+            while isinstance(node, ast.Attribute | ast.Subscript):
+                node = node.value
+            if isinstance(node, ast.Name):
+                found |= {node.id} | parts.get(node.id, set())
+    return found
+
+
 def names(source):
     "The names that code defines or changes, and those that it takes from elsewhere."
-    defined, read, later = set(), set(), set()
+    defined, read, later, parts = set(), set(), set(), {}
     for statement in simple(ast.parse(source).body):
         top, *inner = scopes(symtable.symtable(ast.unparse(statement), "", "exec"))
         symbols = {s.get_name(): s for s in top.get_symbols() if not s.is_imported()}
@@ -175,6 +204,7 @@ def names(source):
                 now |= {getattr(n, "id", "") for n in ast.walk(node)} & symbols.keys()
         if isinstance(statement, ast.AugAssign):
             reads |= now
+        now |= changed(statement, parts)
         read |= reads - defined
         defined |= now
         later |= {s.get_name() for t in inner for s in t.get_symbols() if s.is_global()}
@@ -288,13 +318,15 @@ def exercise_cells(nb, exercise, text):
         answer = f"{stub}\n{hidden(known, 'SOLUTION')}"
         yield marked(new_code_cell(answer), f"{label}-answer", solution=True)
         tests = exercises.sources(nb, exercise, "test")
-        rounds = {"seen": [exercises.judging(test, own) for test in tests]}
-        if [*map(other_seeds, tests)] != tests:
-            rounds["hidden"] = [*map(other_seeds, rounds["seen"])]
+        packed = not exercise.printed
+        rounds = {"seen": [exercises.judging(test, own, packed) for test in tests]}
+        if (others := [*map(other_seeds, tests)]) != tests:
+            rounds["hidden"] = [exercises.judging(test, own) for test in others]
         marks = {"grade": True, "points": 2 * points / len(rounds) / len(tests)}
         for kind, number in itertools.product(rounds, range(len(tests))):
-            test = rounds[kind][number]
-            check = f"okb_check({', '.join(map(repr, relied_on(test, {*own})))})"
+            test, plain = rounds[kind][number], tests[number]
+            relied = relied_on(f"{plain}\nokb_test, okb_unpacked", {*own})
+            check = f"okb_check({', '.join(map(repr, relied))})"
             source = f"{hidden(check)}\n{test}"
             if kind == "hidden":
                 test = f"{check}\n{test}"

@@ -52,37 +52,65 @@ okbook_style = {style}
 # Stands in the first cell, too: a test of the class edition runs inside of it.
 TEST = """
 
+import base64
+import functools
+import zlib
+
 import numpy as np
 
 
+def okb_copy(value):
+    if type(value) in (list, tuple):
+        return type(value)(map(okb_copy, value))
+    return value.copy() if type(value) is np.ndarray else value
+
+
+def okb_same(a, b):
+    if type(a) in (list, tuple):
+        return len(a) == len(b) and all(map(okb_same, a, b))
+    if type(a) is np.ndarray:
+        return a.shape == b.shape and a.tobytes() == b.tobytes()
+    return a is b
+
+
 class okb_test:
-    "Test functions: on copies of arrays, and telling what was returned."
+    "Test functions: on copies of arrays and lists, and telling what was returned."
 
     def __init__(self, *names):
-        self.names, self.told = names, ""
+        self.names, self.last = names, None
 
     def __enter__(self):
+        for name in self.names:
+            assert name in globals(), f"{name} is not defined: run the answer's cell"
         self.answers = {name: globals()[name] for name in self.names}
         globals().update({n: self.watched(n, f) for n, f in self.answers.items()})
 
     def __exit__(self, kind, error, traceback):
         globals().update(self.answers)
-        if error and self.told:
-            error.args = (f"{self.told}: {error}",)
+        if error and self.last:
+            name, found = self.last
+            shape = f" of shape {found.shape}" if type(found) is np.ndarray else ""
+            told = f"{name} returned {' '.join(repr(found).split())[:100]}{shape}"
+            error.args = (f"{told}: {error}" if str(error) else told,)
 
     def watched(self, name, answer):
+        @functools.wraps(answer, updated=())
         def call(*args, **named):
-            self.told = ""
-            copies = [a.copy() if type(a) is np.ndarray else a for a in args]
+            self.last = None
+            copies = okb_copy(args)
             found = answer(*copies, **named)
-            for a, b in zip(args, copies):
-                if type(a) is np.ndarray and a.tobytes() != b.tobytes():
-                    raise AssertionError(f"the argument was changed by {name}")
-            shape = f" of shape {found.shape}" if type(found) is np.ndarray else ""
-            self.told = f"{name} returned {' '.join(repr(found).split())[:100]}{shape}"
+            if not okb_same(args, copies):
+                raise AssertionError(f"the argument was changed by {name}")
+            self.last = name, found
             return found
 
         return call
+
+
+def okb_unpacked(test):
+    "Run a test that is not to be read."
+    code = zlib.decompress(base64.b64decode(test)).decode()
+    exec(compile(code, "the test", "exec"), globals())
 """
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 USE_STYLE = re.compile(r'plt\.style\.use\("\.\./book/okbook\.mplstyle"\)')
@@ -136,6 +164,7 @@ def as_class(text, skip=()):
             "role": kind,
             "exercise": exercise.label,
             "functions": exercises.functions(source, exercise),
+            "packed": not exercise.printed,
         }
         for exercise in exercises.exercises(source).values()
         for kind, cells in exercise.parts.items()
@@ -359,8 +388,9 @@ def cells_of(pieces, edition):
 def code_cell(piece, edition):
     judging = piece.role == "test" and edition == "student"
     if judging:
-        functions = piece.what["okbook"]["functions"]
-        piece = replace(piece, source=exercises.judging(piece.source, functions))
+        its = piece.what["okbook"]
+        test = exercises.judging(piece.source, its["functions"], its["packed"])
+        piece = replace(piece, source=test)
     cell = nbformat.v4.new_code_cell(piece.source.rstrip("\n"), id=piece.what["id"])
     if piece.exercise:
         cell.metadata["okbook"] = {"exercise": piece.exercise, "role": piece.role}

@@ -10,10 +10,12 @@ book does not print it, and says so.
 """
 
 import ast
+import base64
 import json
 import re
+import zlib
 from dataclasses import dataclass, field
-from textwrap import indent
+from textwrap import indent, wrap
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -29,6 +31,7 @@ START = re.compile(
 END = re.compile(r"^```\{exercise-end\}", re.M)
 SOLUTION = re.compile(r"^```\{solution-start\} *(\S+)", re.M)
 SOLUTION_END = re.compile(r"^```\{solution-end\}", re.M)
+PACKED = "# Packed, for it computes the answer; its message says what is wrong."
 WITHOUT = "\n{.okb-without}\nThe solution is in the teacher's edition.\n\n"
 
 
@@ -141,10 +144,16 @@ def functions(nb, exercise):
     return [node.name for node in ast.parse(stub).body if hasattr(node, "name")]
 
 
-def judging(test, functions):
-    "A test as the class edition runs it: inside of `okb_test`, of its first cell."
+def judging(test, functions, packed=False):
+    """A test as the class edition runs it: inside of `okb_test`, of its first cell.
+    Many tests compute the answer; those of solutions that are withheld are `packed`."""
     judged = [json.dumps(f) for f in functions if re.search(rf"\b{f}\b", test)]
-    return f"with okb_test({', '.join(judged)}):\n" + indent(test, "    ")
+    if packed:
+        code = base64.b64encode(zlib.compress(test.encode(), 9)).decode()
+        lines = "\n".join(f'    "{line}"' for line in wrap(code, 80))
+        test = f"okb_unpacked(\n{lines}\n)"
+    source = f"with okb_test({', '.join(judged)}):\n" + indent(test, "    ")
+    return f"{PACKED}\n{source}" if packed else source
 
 
 class Levels(SphinxPostTransform):

@@ -13,6 +13,7 @@
   addEventListener("load", async () => {
     await Reveal.initialize({
       width: 1120, height: 700, margin: 0.06, hash: true, slideNumber: "c/t", transition: "none", center: true,
+      plugins: [RevealNotes],
     });
     await document.fonts.ready;
     const now = () => fit(Reveal.getCurrentSlide());

@@ -76,7 +76,8 @@ def test_a_student_gets_stubs_and_tests_and_no_solutions(page):
             wanted = exercises.sources(SOURCES[page], exercise, kind)
             if kind == "test":
                 own = exercises.functions(SOURCES[page], exercise)
-                wanted = [exercises.judging(test, own) for test in wanted]
+                packed = not exercise.printed
+                wanted = [exercises.judging(test, own, packed) for test in wanted]
             assert its == wanted
         for solution in exercises.sources(SOURCES[page], exercise, "solution"):
             assert solution in [c.source for c in teacher if c.cell_type == "code"]

@@ -16,7 +16,7 @@ from collections import defaultdict
 
 import pytest
 
-from okbook_book import assignments, exercises, quiz
+from okbook_book import assignments, classes, exercises, quiz
 from okbook_book.project import notebooks, plain
 
 PAGES = {path.stem: nb for path, nb in notebooks()}
@@ -89,6 +89,8 @@ def fixes_the_name_that_its_test_reads(page, label):
     for name in names:
         assert re.search(rf"`{name}\b", exercise.statement), f"{name} is not named"
         assert name in "".join(exercises.sources(PAGES[page], exercise, "test"))
+    # what is not written yet does not fail what is
+    assert len(exercise.parts["test"]) == len(names), "a test for each function"
 
 
 @pytest.mark.parametrize("check", [has_its_parts, fixes_the_name_that_its_test_reads])
@@ -105,27 +107,83 @@ def test_failures_are_told():
     assert said.startswith("1: assert n % 2 == 0") or said.startswith("1: assert")
 
 
-JUDGE = """
-import json, os, sys, time
-
-def judge(label, kind, cells):
-    start, said = time.perf_counter(), ""
+def told(body, answer):
+    "What the student sees of an answer `f` and the body of its test."
+    space = {}
+    exec(f"{classes.TEST}\nf = {answer}\n", space)
     try:
-        for cell in cells:
-            exec(cell, globals())
-    except BaseException as error:
-        said = f"{type(error).__name__}: {error}"
-    seconds = time.perf_counter() - start
-    print("verdict", json.dumps([label, kind, said, seconds]), flush=True)
+        exec(exercises.judging(body, ["f"]), space)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
 
-task = json.load(sys.stdin)
-exec(task["first"], globals())
-for answer in task["answers"]:
-    if child := os.fork():
-        os.waitpid(child, 0)
-    else:
-        judge(*answer)
+
+def test_a_test_tells_what_was_returned():
+    body = "assert f(np.zeros(2)).sum() == 3, 'not three'"
+    assert told(body, "lambda a: a + 1.5") == ""
+    said = "AssertionError: f returned array([1., 1.]) of shape (2,): not three"
+    assert told(body, "lambda a: a + 1") == said
+    assert told(body, "None").startswith("TypeError")
+    assert told("f(1)\nraise KeyError", "abs") == "KeyError: 'f returned 1'"
+    missing = "f is not defined: run the answer's cell"
+    assert told(body, "None\ndel f") == f"AssertionError: {missing}"
+
+
+@pytest.mark.parametrize(
+    "answer, given",
+    [
+        ("lambda a: a.sort()", "np.array([2, 1])"),
+        ("lambda a: a.sort()", "[2, 1]"),
+        ("lambda a: a[1].fill(0)", "(1, np.ones(3))"),
+        ("lambda a: a.resize((3, 1), refcheck=False)", "np.ones(3)"),
+    ],
+)
+def test_a_test_passes_copies_and_tells_of_a_changed_argument(answer, given):
+    said = told(f"f({given})", answer)
+    assert said == "AssertionError: the argument was changed by f"
+    assert told(f"f({given})", "lambda a: None") == ""
+
+
+def test_a_test_of_what_is_withheld_does_not_show_the_answer():
+    for page, label in EXERCISES:
+        exercise, nb = FOUND[page][label], PAGES[page]
+        if exercise.parts and not exercise.printed:
+            for test in exercises.sources(nb, exercise, "test"):
+                own = exercises.functions(nb, exercise)
+                shown = exercises.judging(test, own, packed=True)
+                lines = [line.strip() for line in test.splitlines()]
+                assert not [x for x in lines if len(x) > 15 and x in shown], label
+    packed = exercises.judging("assert f(1) == 3, 'not three'", ["f"], packed=True)
+    space = {}
+    exec(f"{classes.TEST}\nf = abs", space)
+    with pytest.raises(AssertionError, match="^f returned 1: not three$"):
+        exec(packed, space)
+    exec("f = lambda a: 3", space)
+    exec(packed, space)
+
+
+# Its names are inside of a function: a page may have the same.
+JUDGE = """
+def okb_judge_all():
+    import json, os, sys, time
+
+    task = json.load(sys.stdin)
+    exec(task["first"], globals())
+    for label, kind, cells in task["answers"]:
+        if child := os.fork():
+            os.waitpid(child, 0)
+            continue
+        start, said = time.perf_counter(), ""
+        try:
+            for cell in cells:
+                exec(cell, globals())
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        seconds = time.perf_counter() - start
+        print("verdict", json.dumps([label, kind, said, seconds]), flush=True)
         os._exit(0)
+
+okb_judge_all()
 """
 ENVIRONMENT = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OKBOOK_OFFLINE": "1"}
 
@@ -142,6 +200,12 @@ def judged(page):
         both = seen + [cells[n] for n in cells if n.startswith(f"{label}-hidden-")]
         answers.append((label, "stub", [stub, *seen]))
         answers.append((label, "solution", [cells[f"{label}-answer"], *both]))
+        if len(seen) > 1:
+            known = "\n".join(exercises.sources(nb, found[label], "solution"))
+            own = exercises.functions(nb, found[label])
+            one = [f for f in ast.parse(known).body if getattr(f, "name", "") != own[1]]
+            first = "\n".join(map(ast.unparse, one))
+            answers.append((label, "first function", [stub, first, seen[0]]))
         for kind, test in (("wrong", seen), ("right", both)):
             for cell in exercises.sources(nb, found[label], kind):
                 answers.append((label, kind, [stub, cell, *test]))
@@ -165,7 +229,7 @@ WITH_TESTS = [n for n, found in FOUND.items() if any(e.parts for e in found.valu
 def test_tests_pass_right_answers_and_reject_wrong_ones(page):
     wrong = []
     for label, kind, said, seconds in judged(page):
-        if (kind in ("solution", "right")) != (said == ""):
+        if (kind in ("solution", "right", "first function")) != (said == ""):
             wrong.append(f"{label}, {kind}: {said or 'passes'}")
         if kind == "stub" and not re.match("(Assertion|Type)Error", said):
             wrong.append(f"{label}: an empty answer is told {said!r}")

@@ -2,6 +2,7 @@
 that cannot be written."""
 
 import ast
+import hashlib
 import importlib
 import inspect
 import json
@@ -300,8 +301,41 @@ def test_nowhere_to_write(elsewhere, monkeypatch):
     assert found_cache(elsewhere / "package") is None
 
 
-def test_imports_and_fits_from_a_read_only_installation():
-    "By a user without a home; root becomes nobody for it."
+def compiled(folder, *names):
+    "Files of a function as Numba names them."
+    for name in names:
+        (folder / name).write_text(name)
+
+
+def test_what_is_compiled_in_a_closed_package_is_linked(elsewhere, monkeypatch):
+    package, stem = elsewhere / "package", "part.f-1.py311"
+    inside = package / "trees" / "__pycache__"
+    inside.mkdir(parents=True)
+    compiled(inside, f"{stem}.nbi", f"{stem}.1.nbc")
+    close(monkeypatch, package)
+    assert found_cache(package) is None
+    place = hashlib.sha1(str(package / "trees").encode()).hexdigest()
+    mine = elsewhere / "cache" / "numba" / f"trees_{place}"
+    assert (mine / f"{stem}.nbi").readlink() == inside / f"{stem}.nbi"
+    assert (mine / f"{stem}.1.nbc").readlink() == inside / f"{stem}.1.nbc"
+    # a user has compiled another form: Numba replaces its index
+    (mine / f"{stem}.nbi").unlink()
+    compiled(mine, f"{stem}.nbi", f"{stem}.2.nbc")
+    found_cache(package)
+    assert (mine / f"{stem}.nbi").read_text() == f"{stem}.nbi"
+    assert not (mine / f"{stem}.nbi").is_symlink()
+    # installed and compiled again
+    for path in inside.iterdir():
+        os.utime(path, (2**32, 2**32))
+    compiled(inside, f"{stem}.2.nbc")
+    found_cache(package)
+    assert all(path.is_symlink() for path in mine.iterdir())
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_imports_and_fits_from_a_read_only_installation(before):
+    """By a user without a home, for whom root becomes nobody. What was compiled
+    `before` the installation was closed is not compiled again."""
     nobody = 65534
     command, root = [], os.getuid() == 0
     if root and not shutil.which("setpriv"):
@@ -315,19 +349,23 @@ def test_imports_and_fits_from_a_read_only_installation():
             os.chown(scratch, nobody, nobody)
             ids = [f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups"]
             command = ["setpriv", *ids]
-        for path in [Path(folder), place, *place.rglob("*")]:
-            path.chmod(0o555 if path.is_dir() else 0o444)
         code = """if True:
             import json, os, okbook, okbook.ensembles, numpy as np
             X = np.arange(8.0)[:, None]
             okbook.ensembles.DecisionStump().fit(X, [0, 1] * 4).predict(X)
             print(json.dumps([okbook.__file__, os.environ["NUMBA_CACHE_DIR"]]))
         """
+        if before:
+            fresh(code, PYTHONPATH=str(place), NUMBA_CACHE_DIR="")
+        for path in [Path(folder), place, *place.rglob("*")]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
         env = {"HOME": "/nonexistent", "TMPDIR": str(scratch), "PYTHONPATH": str(place)}
         env |= {"XDG_CACHE_HOME": "/nonexistent/cache", "NUMBA_CACHE_DIR": ""}
         where, cache = json.loads(fresh(code, *command, **env))
         assert Path(where).is_relative_to(place)
-        assert Path(cache).parent == scratch and list(Path(cache).rglob("*.nbi"))
+        found = list(Path(cache).rglob("*.nb[ic]"))
+        assert Path(cache).parent == scratch and found
+        assert all(path.is_symlink() == before for path in found)
         for path in [Path(folder), place, *place.rglob("*")]:
             path.chmod(0o755)
 
