@@ -21,6 +21,7 @@ import re
 import shutil
 import subprocess
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -31,6 +32,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from .._types import PathLike
+from ..core.scores import GridEndWarning
 from ..datasets import REGISTRY
 
 # %% ../../nbs/91_tables.ipynb #c000ac52
@@ -299,7 +301,9 @@ def compute_cell(
     """
     start = time.perf_counter()
     try:
-        with threadpool_limits(1):
+        with threadpool_limits(1), warnings.catch_warnings():
+            # the grid is the source's
+            warnings.simplefilter("ignore", GridEndWarning)
             value = float(table.compute(**table.arguments(key)))
     except Exception as error:
         raise CellError(
