@@ -3,7 +3,7 @@
 A kernel that executes a page runs this file first, as its ``PYTHONSTARTUP``: whenever
 a figure is shown, its twin is written into ``_build/night``, under the name that
 myst-nb gives to the figure. Colours that carry data stay as they are: those of images
-and maps, of marks that show values, and of words on an image.
+and maps, of marks that show values, and of all that is drawn on an image.
 """
 
 import colorsys
@@ -32,34 +32,42 @@ def inks(figure):
     "The colours of a figure that are ink or paper: artist and names of properties."
     from matplotlib import collections, lines, patches, text
 
-    for artist in figure.findobj():
+    for artist in figure.findobj(lambda artist: not on_map(artist)):
         if isinstance(artist, text.Text):
-            if not on_map(artist):
-                yield artist, ["color"]
-                for patch in (artist.get_bbox_patch(), arrow(artist)):
-                    if patch:
-                        yield patch, ["facecolor", "edgecolor"]
+            yield artist, ["color"]
+            for patch in (artist.get_bbox_patch(), arrow(artist)):
+                if patch:
+                    yield patch, ["facecolor", "edgecolor"]
         elif isinstance(artist, lines.Line2D):
             yield artist, ["color", "markerfacecolor", "markeredgecolor"]
         elif isinstance(artist, patches.Patch):
             yield artist, ["facecolor", "edgecolor"]
         elif isinstance(artist, collections.Collection) and not shows_values(artist):
             yield artist, ["facecolor", "edgecolor"]
+        elif hasattr(artist, "pane"):  # of an axis in three dimensions
+            yield artist.pane, ["facecolor", "edgecolor"]
+            yield artist.line, ["color"]
 
 
 def shows_values(artist):
     return artist.get_array() is not None
 
 
-def on_map(words):
+def on_map(artist):
+    "Whether it is drawn inside of axes that an image or a map fills."
+    from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
-    from matplotlib.contour import ContourSet
 
-    axes = words.axes
-    if axes is None or words not in axes.texts:
+    axes = artist.axes
+    if not isinstance(axes, Axes):
         return False
-    maps = [c for c in axes.collections if isinstance(c, QuadMesh | ContourSet)]
-    return bool(axes.images or maps)
+    drawn = [*axes.texts, *axes.lines, *axes.patches, *axes.collections]
+    maps = [
+        collection
+        for collection in axes.collections
+        if isinstance(collection, QuadMesh) or getattr(collection, "filled", False)
+    ]
+    return bool(axes.images or maps) and artist in drawn
 
 
 def arrow(words):

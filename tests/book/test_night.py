@@ -17,6 +17,7 @@ def drawn():
     lines.annotate("here", (0, 0), (1, 1), arrowprops={"arrowstyle": "->"})
     image.imshow(np.eye(2))
     image.text(0, 0, "one", color="white")
+    image.plot([0, 1], color="white")
     figure.canvas.draw()
     return figure
 
@@ -32,6 +33,7 @@ def seen(figure):
         "word": words.get_color(),
         "arrow": words.arrow_patch.get_edgecolor(),
         "on map": on_map.get_color(),
+        "line on map": image.lines[0].get_color(),
         "title": image.xaxis.label.get_color(),
     }
 
@@ -44,7 +46,8 @@ def test_ink_and_paper_change_places_and_data_stays(drawn):
     day = seen(drawn)
     with night.night(drawn):
         dark = seen(drawn)
-    assert dark["values"] == day["values"] and dark["on map"] == day["on map"]
+    for data in ("values", "on map", "line on map"):
+        assert dark[data] == day[data]
     for ink in ("ink", "word", "arrow", "title"):
         assert lightness(day[ink]) < 0.2 and lightness(dark[ink]) > 0.7, ink
     assert lightness(dark["paper"]) < 0.1
