@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PAPER, INK = 0.07, 0.9  # lightness of what was white, and of what was black
+RIM = {"edgecolor": "0.5", "linewidth": 0.5}  # of marks whose colour shows a value
 FOLDER = Path(__file__).resolve().parents[2] / "_build" / "night"
 
 
@@ -47,6 +48,17 @@ def inks(figure):
         elif hasattr(artist, "pane"):  # of an axis in three dimensions
             yield artist.pane, ["facecolor", "edgecolor"]
             yield artist.line, ["color"]
+
+
+def marks(figure):
+    "Marks on paper whose colours show values, some of which are dark."
+    from matplotlib.collections import PathCollection
+
+    return [
+        artist
+        for artist in figure.findobj(PathCollection)
+        if shows_values(artist) and not on_map(artist)
+    ]
 
 
 def shows_values(artist):
@@ -84,14 +96,17 @@ def night(figure):
         for artist, names in inks(figure)
         for name in names
     ]
+    rims = [(mark, name, getp(mark, name)) for mark in marks(figure) for name in RIM]
+    for mark, name, _ in rims:
+        setp(mark, **{name: RIM[name]})
     for artist, name, colour in old:
         many = getattr(colour, "ndim", 1) == 2
         setp(artist, **{name: [*map(by_night, colour)] if many else by_night(colour)})
     try:
         yield figure
     finally:
-        for artist, name, colour in old:
-            setp(artist, **{name: colour})
+        for artist, name, value in old + rims:
+            setp(artist, **{name: value})
 
 
 def with_twin(draw):

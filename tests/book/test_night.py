@@ -30,6 +30,7 @@ def seen(figure):
         "paper": figure.get_facecolor(),
         "ink": lines.lines[0].get_color(),
         "values": lines.collections[0].get_facecolors().tolist(),
+        "rim": lines.collections[0].get_edgecolors()[0].tolist(),
         "word": words.get_color(),
         "arrow": words.arrow_patch.get_edgecolor(),
         "on map": on_map.get_color(),
@@ -50,7 +51,7 @@ def test_ink_and_paper_change_places_and_data_stays(drawn):
         assert dark[data] == day[data]
     for ink in ("ink", "word", "arrow", "title"):
         assert lightness(day[ink]) < 0.2 and lightness(dark[ink]) > 0.7, ink
-    assert lightness(dark["paper"]) < 0.1
+    assert lightness(dark["paper"]) < 0.1 and lightness(dark["rim"]) == 0.5
     again = seen(drawn)
     assert again.pop("ink") == day.pop("ink") and again == day
 
