@@ -562,7 +562,7 @@ def together(session, built=HTML):
     for page in session.pages if label else ():
         if box := parsed(built / "nbs" / f"{page}.html").find(id=label[1]):
             title = inner(box.find(class_="admonition-title"))
-            body = box.find(id=re.compile("exercise-content")) or box
+            body = box.find("section") or box
             its = fitting(units(content(body)), WIDTH, LINES)
             its = [u for u in its if not u.named]
             return [Slide("exercise", title, joined(its), {label[1]}, forced=True)]
