@@ -4,7 +4,7 @@
 #   make test      the package, labs and stored tables      make edit     the sources in JupyterLab
 #   make test-book the book: its pages, also in Chromium, and all answers to its exercises (builds it if need be)
 #   make class     notebooks for a class                    make export   notebooks -> okbook/
-#   make slides    slides of the built book                 make assignments  sheets that nbgrader marks: ASSIGN=week3
+#   make slides    slides of the course                     make assignments  sheets that nbgrader marks: ASSIGN=week3
 #   make elsewhere all of it as other machines would        make lock     remake requirements.lock
 #   make verify    attempts to refute the book              make clean     forget what was built
 #   make rerun     all stored tables computed again         make sums      list the files of tables/ anew
@@ -133,8 +133,10 @@ notebooks: env
 	$(BIN)/nbdev_test --n_workers 2 $(NOTEBOOKS)
 
 # The class edition, in _build/class: student, teacher (with the solutions), and slides of the built book.
+# FIGURES=1: the students' notebooks hold the figures, drawn beforehand (minutes, unless the book is built).
 class: env
-	$(PY) -m okbook_book.classes
+	$(if $(FIGURES),$(PY) -m okbook_book.execute)
+	$(PY) -m okbook_book.classes $(if $(FIGURES),--figures)
 
 slides: book-if-stale
 	$(PY) -m okbook_book.slides

@@ -16,6 +16,7 @@ import itertools
 import json
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from . import directives, exercises, fingerprint, folds, project, quiz
+from . import directives, execute, exercises, fingerprint, folds, project, quiz
 from .plain import Code, Markdown, Text, box
 from .project import ROOT
 
@@ -35,7 +36,7 @@ BRANCH = "class"  # where the students' notebooks are published
 README = """# The class edition of okbook
 
 `student` has the notebooks that a class fills in, one a page of [the book]({book}),
-and `slides` the slides of each chapter (open `slides/index.html` in a browser). They
+and `slides` the slides of each session (open `slides/index.html` in a browser). They
 are made from the sources by `make class`; changes belong there.
 """
 # Reference pages and those on how the book is made; a link to them leads to the
@@ -462,13 +463,35 @@ def launch(app, pagename, templatename, context, doctree):
             )
 
 
-def main():
+def add_figures():
+    """Put the figures of the book's last execution into the students' notebooks, for
+    those who read before they run: Colab and VS Code show the code, and no drawing."""
+    for path, (executed, _) in execute.cached().items():
+        target = CLASS / "student" / path.name
+        if not target.exists():
+            continue
+        drawn = {
+            cell.id: [o for o in cell.outputs if "image/png" in o.get("data", {})]
+            for cell in executed.cells
+            if cell.cell_type == "code"
+        }
+        notebook = nbformat.read(target, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs = drawn.get(cell.id, [])
+        nbformat.write(notebook, target)
+
+
+def main(figures=False):
     "Write the class edition, if its sources have changed."
     stamp, sources = CLASS / fingerprint.STAMP, fingerprint.everything()
+    sources += " with figures" if figures else ""
     if stamp.exists() and stamp.read_text() == sources:
         return
     stamp.unlink(missing_ok=True)
     build()
+    if figures:
+        add_figures()
     shutil.copytree(ROOT / "binder", CLASS / "binder", dirs_exist_ok=True)
     (CLASS / "README.md").write_text(
         README.format(book=project.published()), encoding="utf8"
@@ -485,4 +508,4 @@ def setup(app):
 
 
 if __name__ == "__main__":
-    main()
+    main(figures="--figures" in sys.argv)

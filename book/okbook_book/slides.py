@@ -18,12 +18,12 @@ import math
 import re
 import shutil
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from bs4 import BeautifulSoup, NavigableString
 from PIL import Image
 
-from . import project
 from .mathematics import STYLE
 from .project import HTML, ROOT
 
@@ -46,8 +46,10 @@ STATEMENTS = {
 # What is left out first where a session has too much.
 RANKS = "lead code lemma corollary figure summary equation proposition".split()
 REFERENCE = re.compile(r"\{(?:prf:ref|numref|eq|ref)\}`([\w-]+)`")
-END = re.compile(r"(?<=[^\s.])[.?!]['”’)]*(?=\s|$)")
-NOT_ENDS = re.compile(r"\b(?:i\.e|e\.g|cf|al|vs|etc|[A-Z]|pp?|no)\.$")
+END = re.compile(r"(?<=[^\s.])[.?!]['”’)]*(?=\s*$|\s+[^\sa-z\d])")
+NOT_ENDS = re.compile(r"\b(?:i\.e|e\.g|cf|al|vs|etc|eqs?|[A-Z]|pp?|no)\.$")
+ELSEWHERE = re.compile(r"\b([Tt]able|below|next cell|following)\b")
+UNSEEN = {"katex-mathml", "headerlink", "eqno"}
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -179,14 +181,17 @@ def ids(part):
     return found | {label.removeprefix("equation-") for label in found}
 
 
+def seen(part):
+    if isinstance(part, NavigableString):
+        yield str(part)
+    elif not UNSEEN & {*part.get("class", ())}:
+        for child in part.children:
+            yield from seen(child)
+
+
 def visible(part):
     "The text of a part as it is seen: a formula once."
-    if isinstance(part, NavigableString):
-        return re.sub(r"\s+", " ", part)
-    part = copy.copy(part)
-    for twice in part.select(".katex-mathml, .headerlink, .eqno"):
-        twice.decompose()
-    return re.sub(r"\s+", " ", part.get_text())
+    return re.sub(r"\s+", " ", "".join(seen(part)))
 
 
 def tex(block):
@@ -210,7 +215,7 @@ def ended(text):
 
 
 def units(elements):
-    "The whole sentences of elements that follow each other: what breaks off is dropped."
+    "The whole sentences of elements in their order: what breaks off is dropped."
     found, now = [], Unit([])
 
     def close():
@@ -343,16 +348,30 @@ def fitting(its, width, most):
     return out
 
 
+@cache
+def parsed(path):
+    "The section that holds a built page, without what a slide never has."
+    soup = BeautifulSoup(path.read_text(encoding="utf8"), "html.parser")
+    section = soup.select_one("article > section, article section")
+    for unwanted in section.select(".only-dark, .headerlink, .okb-layer"):
+        unwanted.decompose()
+    return section
+
+
+@cache
+def sentences(path):
+    "All sentences of a page's paragraphs that name a figure."
+    paragraphs = parsed(path).find_all("p")
+    paragraphs = [p for p in paragraphs if not p.find_parent(["figure", "details"])]
+    return [u for p in paragraphs for u in units([p]) if u.named]
+
+
 class Page:
     "The slides of a built page."
 
     def __init__(self, path, named, opening=False):
-        soup = BeautifulSoup(path.read_text(encoding="utf8"), "html.parser")
         self.path, self.named, self.programs = path, set(named), 0
-        self.section = soup.select_one("article > section, article section")
-        for unwanted in self.section.select(".only-dark, .headerlink, .okb-layer"):
-            unwanted.decompose()
-        self.images = path.parents[1]
+        self.section, self.images = parsed(path), path.parents[1]
         self.opening = opening
 
     def slides(self):
@@ -386,7 +405,10 @@ class Page:
             its = [u for u in units(text) if not u.named]
             text.clear()
             numbered = [n for n, u in enumerate(its) if equations(u)]
-            kept = set(range(len(fitting(its, WIDTH, 3)))) if lead else set()
+            kept = set(range(len(fitting(its, WIDTH, 4)))) if lead else set()
+            kept -= {n for n in kept if ELSEWHERE.search(its[n].text)}
+            if not numbered and sum(its[n].lines(WIDTH) for n in kept) < 2:
+                kept = set()  # too little for a slide
             for n in numbered:
                 kept |= {n}
                 if n and not is_block(its[n - 1].parts[-1]):
@@ -434,31 +456,28 @@ class Page:
 
     def of_figure(self, figure, title, before):
         "A figure with the sentences that name it, beside it or above."
-        labels = ids(figure) | {figure.get("id", "")}
-        named = {label for label in labels if label.startswith("fig-")}
-        after = [u for u in self.sentences() if u.named & named]
-        its = [u for u in {id(u): u for u in [*before, *after]}.values()]
-        its = [u for u in its if u.named & named and u.named <= named]
-        its = list({u.text: u for u in its}.values())
-        caption = figure.find("figcaption")
-        told = units(caption.find_all("p")) if caption else []
-        image = copy.copy(figure)
-        number = inner(caption.find(class_="caption-number")) if caption else ""
-        if image.figcaption:
-            image.figcaption.decompose()
+        named = {label for label in ids(figure) if label.startswith("fig-")}
+        its = {u.text: u for u in [*before, *sentences(self.path)]}.values()
+        its = [u for u in its if u.named and u.named <= named]
         wide = self.shape(figure) > 1.7
-        text = fitting(its, WIDTH, 2) if wide else fitting(its, BESIDE, LINES)
-        rest = [u for u in told if not u.named - named]
-        words = fitting(rest, WIDTH * 1.4, 2) if wide else fitting(rest, WIDTH / 2, 4)
-        own = "".join(visible(p) for u in words for p in u.parts)
-        under = f"<figcaption>{joined(words) or number}</figcaption>" if own else ""
-        if under and number and number.strip() not in under:
-            under = under.replace("<p>", f"<p>{number} ", 1)
-        drawn = str(clean(image)).replace("</figure>", f"{under}</figure>")
+        text = fitting(its, WIDTH, 3) if wide else fitting(its, BESIDE, LINES)
+        caption, image = figure.find("figcaption"), copy.copy(figure)
+        told, number = [], ""
+        if caption:
+            told = [u for u in units(caption.find_all("p")) if u.named <= named]
+            number = inner(caption.find(class_="caption-number"))
+            image.figcaption.decompose()
+        width, most = (1.4 * WIDTH, 2) if wide else (WIDTH / 2, 4)
+        words = fitting(told, width, most)
+        under = joined(words) or f"<p>{number}</p>"
+        drawn = str(clean(image))
+        drawn = drawn.replace("</figure>", f"<figcaption>{under}</figcaption></figure>")
         both = f'<div class="text">{joined(text)}</div>{drawn}' if text else drawn
         place = "above" if wide or not text else "beside"
-        notes = joined([u for u in told if u not in words])
-        return Slide("figure", title, f'<div class="{place}">{both}</div>', named, notes)
+        notes = joined([u for u in [*its, *told] if u not in text and u not in words])
+        return Slide(
+            "figure", title, f'<div class="{place}">{both}</div>', named, notes
+        )
 
     def shape(self, figure):
         "How many times as wide as high a figure is."
@@ -468,12 +487,6 @@ class Page:
             return 2
         with Image.open(path) as file:
             return file.width / file.height
-
-    def sentences(self):
-        "All sentences of the page's paragraphs."
-        paragraphs = self.section.find_all("p")
-        paragraphs = [p for p in paragraphs if not p.find_parent(["figure", "details"])]
-        return [u for p in paragraphs for u in units([p])]
 
     def of_code(self, cell, title):
         "A short program that stands open, with what it prints."
@@ -517,6 +530,7 @@ def found_figures(element):
 # Decks
 
 
+@cache
 def guide(built=HTML):
     "What the guide says, by week and by page: to be read by the speaker."
     path = built / "nbs" / f"{GUIDE}.html"
@@ -546,10 +560,9 @@ def together(session, built=HTML):
         part = next((s for s in text.splitlines() if s.startswith(f"| {row} |")), "")
     label = re.search(r"\{ref\}`(ex-[\w-]+)`", part)
     for page in session.pages if label else ():
-        soup = BeautifulSoup((built / "nbs" / f"{page}.html").read_text(), "html.parser")
-        if box := soup.find(id=label[1]):
+        if box := parsed(built / "nbs" / f"{page}.html").find(id=label[1]):
             title = inner(box.find(class_="admonition-title"))
-            body = box.find(id=re.compile("exercise-content")) or box
+            body = box.find("section") or box
             its = fitting(units(content(body)), WIDTH, LINES)
             its = [u for u in its if not u.named]
             return [Slide("exercise", title, joined(its), {label[1]}, forced=True)]
@@ -567,7 +580,9 @@ def deck(session, built=HTML):
         its[0].notes = notes.get(name, "")
         slides += its
     first = ", ".join(s.title for s in slides if s.kind == "title")
-    opening = Slide("session", "", f"{head}<p>{first}</p>", notes=notes.get(session.name, ""))
+    opening = Slide(
+        "session", "", f"{head}<p>{first}</p>", notes=notes.get(session.name, "")
+    )
     opening.forced = True
     slides = [opening, *slides, *together(session, built)]
     wanted = set(named)

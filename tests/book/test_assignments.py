@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from okbook_book import assignments, exercises
+from okbook_book import assignments, classes, exercises
 from okbook_book.project import notebooks
 
 PAGES = {path.stem: nb for path, nb in notebooks()}
@@ -56,6 +56,12 @@ def test_pages_and_chosen_exercises():
             assignments.chosen(word)
 
 
+def test_what_fits_a_model_defines_it():
+    source = "for name, m in models.items():\n    m.fit(X)\nbest.fit(X)"
+    assert {"models", "best"} <= assignments.names(source)[0]
+    assert assignments.names("model = Tree(kernel).fit(X)")[0] == {"model"}
+
+
 def test_every_rubric_has_points():
     for page in PAGES:
         for (label, kind), text in raw(page).items():
@@ -77,6 +83,23 @@ def test_every_exercise_becomes_cells(page):
         assert (f"{label}-seen-1" in names) == bool(exercise.parts)
         if exercise.written or "?" in exercise.statement:
             assert names[names.index(label) - 1] == f"{label}-rubric"
+
+
+def test_figures_are_put_into_the_students_notebooks(tmp_path, monkeypatch):
+    v4 = nbformat.v4
+    image = v4.new_output("display_data", {"image/png": "eA==", "text/plain": "fig"})
+    cells = [v4.new_code_cell(f"draw({n})", id=f"c{n}") for n in range(2)]
+    read = v4.new_notebook(cells=[*cells, v4.new_markdown_cell("text")])
+    (tmp_path / "student").mkdir()
+    nbformat.write(read, tmp_path / "student" / "01_a.ipynb")
+    said = v4.new_output("stream", text="said")
+    cells[0].outputs = [said, image]
+    executed = {Path("01_a.ipynb"): (read, []), Path("02_b.ipynb"): (read, [])}
+    monkeypatch.setattr(classes.execute, "cached", lambda: executed)
+    monkeypatch.setattr(classes, "CLASS", tmp_path)
+    classes.add_figures()
+    found = nbformat.read(tmp_path / "student" / "01_a.ipynb", as_version=4).cells
+    assert found[0].outputs == [image] and not found[1].outputs
 
 
 # One sheet through nbgrader
