@@ -2,8 +2,8 @@
 
 Matplotlib draws every figure on white, with twice the pixels that it is shown in, and
 once more for the night (`night`). `Figures` sets the width, and puts the twin beside
-the figure. A figure whose caption speaks of black, white, dark or bright has one form
-only, and keeps its white card in the dark.
+the figure. A figure whose words speak of black or white has one form only, and keeps
+its white card in the dark. (Dark and bright are values of a map, which stay.)
 """
 
 import re
@@ -14,9 +14,7 @@ from PIL import Image
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 INCH = 110  # pixels of the page: half of the figure.dpi of okbook.mplstyle
-BRIGHTNESS = re.compile(
-    r"\b(black|white|dark|darker|bright|brighter|light|pale)\b", re.I
-)
+INKS = re.compile(r"\b(black|white)\b(?! noise)", re.I)
 
 
 def width(path):
@@ -28,7 +26,7 @@ def width(path):
 def twins(env, uri, words):
     "A drawing described by `words` and its night twin, or itself: address and class."
     twin = Path("_build", "night", Path(uri).name)
-    if BRIGHTNESS.search(words) or not Path(env.srcdir, twin).exists():
+    if INKS.search(words) or not Path(env.srcdir, twin).exists():
         return [(uri, "okb-card")]
     env.images.add_file(env.docname, str(twin))
     return [(uri, "only-light"), (str(twin), "only-dark")]

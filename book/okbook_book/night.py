@@ -3,7 +3,7 @@
 A kernel that executes a page runs this file first, as its ``PYTHONSTARTUP``: whenever
 a figure is shown, its twin is written into ``_build/night``, under the name that
 myst-nb gives to the figure. Colours that carry data stay as they are: those of images
-and maps, of marks that show values, and of words on an image.
+and maps, of marks that show values, and of all that is drawn on an image.
 """
 
 import colorsys
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PAPER, INK = 0.07, 0.9  # lightness of what was white, and of what was black
+RIM = {"edgecolor": "0.5", "linewidth": 0.5}  # of marks whose colour shows a value
 FOLDER = Path(__file__).resolve().parents[2] / "_build" / "night"
 
 
@@ -32,34 +33,53 @@ def inks(figure):
     "The colours of a figure that are ink or paper: artist and names of properties."
     from matplotlib import collections, lines, patches, text
 
-    for artist in figure.findobj():
+    for artist in figure.findobj(lambda artist: not on_map(artist)):
         if isinstance(artist, text.Text):
-            if not on_map(artist):
-                yield artist, ["color"]
-                for patch in (artist.get_bbox_patch(), arrow(artist)):
-                    if patch:
-                        yield patch, ["facecolor", "edgecolor"]
+            yield artist, ["color"]
+            for patch in (artist.get_bbox_patch(), arrow(artist)):
+                if patch:
+                    yield patch, ["facecolor", "edgecolor"]
         elif isinstance(artist, lines.Line2D):
             yield artist, ["color", "markerfacecolor", "markeredgecolor"]
         elif isinstance(artist, patches.Patch):
             yield artist, ["facecolor", "edgecolor"]
         elif isinstance(artist, collections.Collection) and not shows_values(artist):
             yield artist, ["facecolor", "edgecolor"]
+        elif hasattr(artist, "pane"):  # of an axis in three dimensions
+            yield artist.pane, ["facecolor", "edgecolor"]
+            yield artist.line, ["color"]
+
+
+def marks(figure):
+    "Marks on paper whose colours show values, some of which are dark."
+    from matplotlib.collections import PathCollection
+
+    return [
+        artist
+        for artist in figure.findobj(PathCollection)
+        if shows_values(artist) and not on_map(artist)
+    ]
 
 
 def shows_values(artist):
     return artist.get_array() is not None
 
 
-def on_map(words):
+def on_map(artist):
+    "Whether it is drawn inside of axes that an image or a map fills."
+    from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
-    from matplotlib.contour import ContourSet
 
-    axes = words.axes
-    if axes is None or words not in axes.texts:
+    axes = artist.axes
+    if not isinstance(axes, Axes):
         return False
-    maps = [c for c in axes.collections if isinstance(c, QuadMesh | ContourSet)]
-    return bool(axes.images or maps)
+    drawn = [*axes.texts, *axes.lines, *axes.patches, *axes.collections]
+    maps = [
+        collection
+        for collection in axes.collections
+        if isinstance(collection, QuadMesh) or getattr(collection, "filled", False)
+    ]
+    return bool(axes.images or maps) and artist in drawn
 
 
 def arrow(words):
@@ -76,14 +96,17 @@ def night(figure):
         for artist, names in inks(figure)
         for name in names
     ]
+    rims = [(mark, name, getp(mark, name)) for mark in marks(figure) for name in RIM]
+    for mark, name, _ in rims:
+        setp(mark, **{name: RIM[name]})
     for artist, name, colour in old:
         many = getattr(colour, "ndim", 1) == 2
         setp(artist, **{name: [*map(by_night, colour)] if many else by_night(colour)})
     try:
         yield figure
     finally:
-        for artist, name, colour in old:
-            setp(artist, **{name: colour})
+        for artist, name, value in old + rims:
+            setp(artist, **{name: value})
 
 
 def with_twin(draw):

@@ -106,9 +106,9 @@ def test_numbers_keep_their_deviations():
     assert tables.unbroken("x ± y") == "x ± y"
 
 
-def test_figures_that_speak_of_brightness_stay_on_white():
-    assert figures.BRIGHTNESS.search("The black line is the truth.")
-    assert not figures.BRIGHTNESS.search("The blue line is the truth.")
+def test_figures_that_speak_of_black_stay_on_white():
+    assert figures.INKS.search("The black line is the truth.")
+    assert not figures.INKS.search("The blue line is a bright one, of white noise.")
 
 
 def test_a_card_shows_the_first_drawing_of_its_page():

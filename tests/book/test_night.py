@@ -17,6 +17,7 @@ def drawn():
     lines.annotate("here", (0, 0), (1, 1), arrowprops={"arrowstyle": "->"})
     image.imshow(np.eye(2))
     image.text(0, 0, "one", color="white")
+    image.plot([0, 1], color="white")
     figure.canvas.draw()
     return figure
 
@@ -29,9 +30,11 @@ def seen(figure):
         "paper": figure.get_facecolor(),
         "ink": lines.lines[0].get_color(),
         "values": lines.collections[0].get_facecolors().tolist(),
+        "rim": lines.collections[0].get_edgecolors()[0].tolist(),
         "word": words.get_color(),
         "arrow": words.arrow_patch.get_edgecolor(),
         "on map": on_map.get_color(),
+        "line on map": image.lines[0].get_color(),
         "title": image.xaxis.label.get_color(),
     }
 
@@ -44,10 +47,11 @@ def test_ink_and_paper_change_places_and_data_stays(drawn):
     day = seen(drawn)
     with night.night(drawn):
         dark = seen(drawn)
-    assert dark["values"] == day["values"] and dark["on map"] == day["on map"]
+    for data in ("values", "on map", "line on map"):
+        assert dark[data] == day[data]
     for ink in ("ink", "word", "arrow", "title"):
         assert lightness(day[ink]) < 0.2 and lightness(dark[ink]) > 0.7, ink
-    assert lightness(dark["paper"]) < 0.1
+    assert lightness(dark["paper"]) < 0.1 and lightness(dark["rim"]) == 0.5
     again = seen(drawn)
     assert again.pop("ink") == day.pop("ink") and again == day
 
