@@ -52,6 +52,11 @@ CUT_OFF = """() => [...document.querySelectorAll('.math')].flatMap(e => {
   return gap < -1 ? [e.textContent.slice(0, 80)] : [];
 })"""
 
+# Captions that a theme hides together with one of the two forms of a figure.
+HIDDEN = """() => [...document.querySelectorAll('figcaption')].flatMap(e =>
+  getComputedStyle(e).display === 'none' ? [e.textContent.trim().slice(0, 80)] : []
+)"""
+
 # Mathematics that was not set, or set as an error.
 RAW_TEX = """() => {
   const out = [];
@@ -141,6 +146,7 @@ def visit(context, address, page):
         wrong += [
             f"{theme}: cut off at the left: {text}" for text in tab.evaluate(CUT_OFF)
         ]
+        wrong += [f"{theme}: hidden caption: {text}" for text in tab.evaluate(HIDDEN)]
     tab.close()
     return wrong
 
