@@ -46,8 +46,8 @@ STATEMENTS = {
 # What is left out first where a session has too much.
 RANKS = "lead code lemma corollary figure summary equation proposition".split()
 REFERENCE = re.compile(r"\{(?:prf:ref|numref|eq|ref)\}`([\w-]+)`")
-END = re.compile(r"(?<=[^\s.])[.?!]['”’)]*(?=\s*$|\s+[^\sa-z\d])")
-NOT_ENDS = re.compile(r"\b(?:i\.e|e\.g|cf|al|vs|etc|eqs?|[A-Z]|pp?|no)\.$")
+END = re.compile(r"(?<=[^\s.])(?<!\b[A-Z](?=\. ))[.?!]['”’)]*(?=\s*$|\s+[^\sa-z\d])")
+NOT_ENDS = re.compile(r"\b(?:i\.e|e\.g|cf|al|vs|etc|eqs?|pp?|no)\.$")
 ELSEWHERE = re.compile(r"\b([Tt]able|below|next cell|following)\b")
 UNSEEN = {"katex-mathml", "headerlink", "eqno"}
 PAGE = """<!doctype html>
@@ -481,6 +481,8 @@ class Page:
 
     def shape(self, figure):
         "How many times as wide as high a figure is."
+        if figure.find(class_="okb-movie"):
+            return 1
         image = figure.find("img")
         path = self.images / image["src"].removeprefix("../") if image else None
         if not path or path.suffix == ".svg" or not path.exists():

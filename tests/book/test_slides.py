@@ -52,6 +52,7 @@ FORMULA = (
         ("<p>Both:</p><ul><li>one</li><li>two</li></ul>", 1),
         ("<ul><li>One.</li><li>Two.</li></ul>", 2),
         ("<p>See Fig. 2 and no. 3 of al. and so on.</p>", 1),
+        ("<p>A theorem of A. Smith. For any matrix <code>K</code>.</p>", 2),
     ],
 )
 def test_a_text_is_taken_by_whole_sentences(text, wanted):
