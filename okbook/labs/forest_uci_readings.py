@@ -4,12 +4,11 @@
 
 # %% auto #0
 __all__ = ['CHOICES', 'READINGS', 'VOTES', 'FIRST_SETS', 'SMALL', 'N_FIRST', 'READINGS_TABLE', 'WAYS', 'PREPARATIONS',
-           'MKL_READINGS', 'MKL_TABLE', 'PEERS', 'PEEKING', 'CEILING', 'SURVIVORS', 'MKL_FULL', 'TABLES', 'SHIFT',
-           'MEASURES', 'MEASURED', 'FACTORS', 'TRIED', 'TRIED_TABLE', 'CHANGED', 'CHANGED_TABLE', 'cut_parts',
-           'machine_answers', 'run_readings', 'compute_reading', 'product_gram', 'product_value', 'learn_product',
-           'prepared', 'way_accuracies', 'compute_mkl_reading', 'peer_classifier', 'peer_accuracy', 'best_of_four',
-           'compute_ceiling', 'together', 'forest_and_machine', 'run_measure', 'compute_measure', 'run_tried',
-           'compute_tried', 'run_changed', 'compute_changed']
+           'MKL_READINGS', 'MKL_TABLE', 'PEERS', 'PEEKING', 'CEILING', 'SURVIVORS', 'MKL_FULL', 'TABLES', 'FACTORS',
+           'TRIED', 'TRIED_TABLE', 'CHANGED', 'CHANGED_TABLE', 'cut_parts', 'machine_answers', 'run_readings',
+           'compute_reading', 'product_gram', 'product_value', 'learn_product', 'prepared', 'way_accuracies',
+           'compute_mkl_reading', 'peer_classifier', 'peer_accuracy', 'best_of_four', 'compute_ceiling',
+           'forest_and_machine', 'run_tried', 'compute_tried', 'run_changed', 'compute_changed']
 
 # %% ../../nbs/31_uci_2_readings.ipynb #31c20004
 from functools import lru_cache, partial
@@ -403,19 +402,6 @@ MKL_FULL = Table(
 TABLES = [READINGS_TABLE, MKL_TABLE, MKL_FULL, CEILING]
 
 # %% ../../nbs/31_uci_2_readings.ipynb #c51121ff
-def together(X, y, repeat):
-    """Split the examples like :func:`parts`, but keep rows with equal inputs on one
-    side."""
-    _, group = np.unique(np.nan_to_num(X, nan=-1e30), axis=0, return_inverse=True)
-    rng, rows = np.random.default_rng(repeat), np.arange(len(y))
-    place = rng.permutation(group.max() + 1)[group.ravel()]
-    order = np.lexsort((rows, place))
-    cut = round(0.7 * len(y))
-    while place[order[cut - 1]] == place[order[cut]]:
-        cut += 1
-    return {"train": np.sort(order[:cut]), "test": np.sort(order[cut:])}
-
-
 def forest_and_machine(X, y, learn, judged, seed, **growth):
     """Grow a forest, train a machine with C = 1 on its kernel, and measure the accuracy
     of vote and machine on each of some sets of rows."""
@@ -432,47 +418,7 @@ def forest_and_machine(X, y, learn, judged, seed, **growth):
         found.append({"vote": vote, "SVM+forest": score})
     return forest, found
 
-
-SHIFT = 1000  # the other splits are those of these seeds
-MEASURES = ("other splits", "validation", "all rows", "together")
-
-
-@lru_cache(maxsize=24)
-def run_measure(name, measure, repeat):
-    """Run the protocol once on other splits, or with another set of rows."""
-    X, y = load_task(name)
-    at = parts(y, repeat + SHIFT * (measure == "other splits"))
-    if measure == "together":
-        at = together(X, y, repeat)
-    learn, judge = {
-        "validation": ("fit", "held"),
-        "all rows": ("train", "all"),
-    }.get(measure, ("train", "test"))
-    return forest_and_machine(X, y, at[learn], [at[judge]], repeat)[1][0]
-
-
-def compute_measure(row, method, measure, repeat):
-    """Compute a cell of ``forest-table1-measures``."""
-    return run_measure(DATASETS[row], measure, repeat)[method]
-
-
-MEASURED = Table(
-    id="forest-table1-measures",
-    rows=list(DATASETS),
-    columns={
-        f"{method}, {measure}": {"method": method, "measure": measure}
-        for measure in MEASURES
-        for method in ("vote", "SVM+forest")
-    },
-    repeats=20,
-    compute=compute_measure,
-    datasets=UCI,
-    slice=[("Wdbc", "vote, validation", 0), ("Wdbc", "SVM+forest, together", 1)],
-    summary="UCI: other splits, and other rows on which an accuracy could be measured",
-    units="accuracy",
-)
-
-# %% ../../nbs/31_uci_2_readings.ipynb #029c09b5
+# %% ../../nbs/31_uci_2_readings.ipynb #a347bbcb
 FACTORS = (1.0, 0.0, 0.5, 2.0, 4.0)  # of the default; zero is one variable
 TRIED = {f"{factor:g} x default": factor for factor in FACTORS}
 
@@ -522,7 +468,7 @@ TRIED_TABLE = Table(
     units="accuracy; number of variables",
 )
 
-# %% ../../nbs/31_uci_2_readings.ipynb #12118d05
+# %% ../../nbs/31_uci_2_readings.ipynb #6625ab90
 CHANGED = {f"without {k + 1}": ("Australian", k) for k in range(14)}
 CHANGED["zeros as missing"] = ("Pima", None)
 
@@ -566,4 +512,4 @@ CHANGED_TABLE = Table(
     summary="UCI: Australian without an attribute, and Pima with zeros as missing",
     units="accuracy",
 )
-TABLES += [MEASURED, TRIED_TABLE, CHANGED_TABLE]
+TABLES += [TRIED_TABLE, CHANGED_TABLE]
