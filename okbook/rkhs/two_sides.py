@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.model_selection import KFold
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, KernelLike
@@ -78,6 +78,10 @@ def left_out_residuals(
             yield U @ (T * rotated) @ V.T / (U**2 @ T @ (V**2).T)
 
 
+@validate_params(
+    {"random_state": ["random_state"]},
+    prefer_skip_nested_validation=True,
+)
 def fold_residuals(
     K: Array,
     G: Array,

@@ -105,6 +105,8 @@ NEEDED = {
         "kernel": ForestKernel(SMALL_FOREST),
         "solver": "auto",
     },
+    "BipartiteRidge": {"columns": X[:3]},
+    "BipartiteRidgeCV": {"columns": X[:3], "leave_out": "both"},
     "KernelCombiner": {"kernels": ["linear", "rbf"]},
     "UniformMKL": {"C": [1.0, 10.0], "kernels": ["linear", "rbf"]},
     "BestKernel": {"C": [1.0, 10.0], "kernels": ["linear", "rbf"]},
@@ -162,7 +164,8 @@ def use(model):
     if isinstance(getattr(model, "kernels", None), str):
         inputs = np.eye(16)[:, None] * np.ones((1, 2, 1))
     numeric = hasattr(cls, "task_gram") or "MultiTask" in cls.__name__
-    model.fit(inputs, NUMBERS if numeric else LABELS)
+    bipartite = cls.__name__.startswith("Bipartite")
+    model.fit(inputs, X if bipartite else NUMBERS if numeric else LABELS)
     methods = ("predict", "transform", "decision_function", "gram")
     found = []
     for name in methods:
@@ -351,6 +354,8 @@ def wrong_contents(cls, name):
         for label in ("an empty list", "an empty array", "a list of objects"):
             yield label, {name: VALUES[label]}, name
         yield "candidates with nan", {name: [[1.0, np.nan]]}, name
+    if name == "columns":
+        yield "a grid with 1e308", {name: [1.0, 1e308, 1.0]}, "overflows"
     if is_kernel(name):
         listed = name == "kernels"
         for label, (kernel, word) in BAD_KERNELS.items():
@@ -374,6 +379,8 @@ def wrong_contents(cls, name):
             else:
                 given = {name.removesuffix("_params"): kernel, name: params}
                 if name.startswith("input") and kernel == "diffusion":
+                    continue
+                if name.startswith("column") and kernel in ("diffusion", "precomputed"):
                     continue
                 if is_link_method(cls) and kernel == "precomputed":
                     given = {**given}
