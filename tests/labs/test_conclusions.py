@@ -241,7 +241,9 @@ WITHDRAWN = [
 ]
 
 
-@pytest.mark.parametrize("page, words, holds", SAID, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(
+    "page, words, holds", SAID, ids=lambda x: getattr(x, "__name__", str(x))[:40]
+)
 def test_a_conclusion_is_what_the_table_says(pages, page, words, holds):
     assert words in pages[page], f"{page} does not say so any more: {words}"
     holds()
