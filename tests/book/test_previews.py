@@ -302,7 +302,7 @@ def test_a_tap_shows_the_card_and_a_second_one_follows(browser):
     assert words in " ".join(found["text"].split())
     assert found["raw"] == found["errors"] == 0
     assert found["box"]["bottom"] == PHONE["height"]
-    tab.locator("h1").tap()
+    tab.locator("article h1").tap()
     assert tab.locator(".okb-preview").count() == 0
     link.tap()
     tab.wait_for_selector(SHOWN, timeout=PATIENCE)
