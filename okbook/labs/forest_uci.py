@@ -58,10 +58,8 @@ def parts(y, repeat):
 # %% ../../nbs/31_uci.ipynb #f5f38a46
 def source_forest(X, seed, **options):
     """The forest of the source, by scikit-learn."""
-    features = round(np.sqrt(X.shape[1]))
-    return RandomForestClassifier(
-        300, max_features=features, random_state=seed, **options
-    )
+    options = {"max_features": round(np.sqrt(X.shape[1]))} | options
+    return RandomForestClassifier(300, random_state=seed, **options)
 
 
 def majority_vote(forest, X):

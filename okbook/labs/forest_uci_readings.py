@@ -7,15 +7,15 @@ __all__ = ['CHOICES', 'READINGS', 'VOTES', 'FIRST_SETS', 'SMALL', 'N_FIRST', 'RE
            'MKL_READINGS', 'MKL_TABLE', 'PEERS', 'PEEKING', 'CEILING', 'SURVIVORS', 'MKL_FULL', 'TABLES', 'FACTORS',
            'TRIED', 'TRIED_TABLE', 'CHANGED', 'CHANGED_TABLE', 'cut_parts', 'machine_answers', 'run_readings',
            'compute_reading', 'product_gram', 'product_value', 'learn_product', 'prepared', 'way_accuracies',
-           'compute_mkl_reading', 'peer_classifier', 'peer_accuracy', 'best_of_four', 'compute_ceiling',
-           'forest_and_machine', 'run_tried', 'compute_tried', 'run_changed', 'compute_changed']
+           'compute_mkl_reading', 'peer_classifier', 'peer_accuracy', 'forest_and_machine', 'best_of_four',
+           'compute_ceiling', 'run_tried', 'compute_tried', 'run_changed', 'compute_changed']
 
 # %% ../../nbs/31_uci_2_readings.ipynb #31c20004
 from functools import lru_cache, partial
 from itertools import product
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -34,6 +34,7 @@ from okbook.labs.forest_uci import (
     load_task,
     majority_vote,
     parts,
+    source_forest,
 )
 from okbook.labs.forest_uci_mkl import (
     C_GRID as MKL_GRID,
@@ -99,9 +100,7 @@ def run_readings(name, repeat, cut, categories):
     X, y = load_task(name, one_hot=categories == "words")
     at, kernels, found = cut_parts(y, repeat, cut), {}, {}
     for judge, grown_on in (("same forest", "train"), ("fresh forest", "fit")):
-        forest = RandomForestClassifier(
-            300, max_features=round(np.sqrt(X.shape[1])), random_state=repeat
-        ).fit(X[at[grown_on]], y[at[grown_on]])
+        forest = source_forest(X, repeat).fit(X[at[grown_on]], y[at[grown_on]])
         kernels[judge] = ForestKernel(FrozenEstimator(forest)).fit(X)
         if grown_on == "train":
             vote = majority_vote(forest, X[at["test"]])
@@ -335,6 +334,21 @@ def peer_accuracy(name, repeat, peer):
     return accuracy(*tried[np.argmax(held)], "train", "test")
 
 
+def forest_and_machine(X, y, learn, judged, seed, **growth):
+    """Grow a forest, train a machine with C = 1 on its kernel, and measure the accuracy
+    of vote and machine on each of some sets of rows."""
+    forest = source_forest(X, seed, **growth).fit(X[learn], y[learn])
+    kernel = ForestKernel(FrozenEstimator(forest)).fit(X[learn])
+    machine = SVC(C=1, kernel="precomputed", cache_size=500)
+    machine.fit(kernel.gram(), y[learn])
+    found = []
+    for rows in judged:
+        vote = float(np.mean(majority_vote(forest, X[rows]) == y[rows]))
+        score = float(machine.score(kernel.cross_gram(X[rows]), y[rows]))
+        found.append({"vote": vote, "SVM+forest": score})
+    return forest, found
+
+
 @lru_cache(maxsize=24)
 def best_of_four(name, repeat):
     """Grow four forests, and keep what is best on the test part: a ceiling that
@@ -342,17 +356,10 @@ def best_of_four(name, repeat):
     X, y = load_task(name)
     at, found = parts(y, repeat), []
     for seed in range(4):
-        forest = RandomForestClassifier(
-            300,
-            max_features=round(np.sqrt(X.shape[1])),
-            random_state=1000 + 4 * repeat + seed,
-        ).fit(X[at["train"]], y[at["train"]])
-        kernel = ForestKernel(FrozenEstimator(forest)).fit(X[at["train"]])
-        machine = SVC(C=1, kernel="precomputed", cache_size=500)
-        machine.fit(kernel.gram(), y[at["train"]])
-        vote = majority_vote(forest, X[at["test"]])
-        score = machine.score(kernel.cross_gram(X[at["test"]]), y[at["test"]])
-        found.append((np.mean(vote == y[at["test"]]), score))
+        _, (both,) = forest_and_machine(
+            X, y, at["train"], [at["test"]], 1000 + 4 * repeat + seed
+        )
+        found.append([*both.values()])
     return tuple(np.max(found, axis=0).tolist())
 
 
@@ -400,23 +407,6 @@ MKL_FULL = Table(
     units="accuracy",
 )
 TABLES = [READINGS_TABLE, MKL_TABLE, MKL_FULL, CEILING]
-
-# %% ../../nbs/31_uci_2_readings.ipynb #c51121ff
-def forest_and_machine(X, y, learn, judged, seed, **growth):
-    """Grow a forest, train a machine with C = 1 on its kernel, and measure the accuracy
-    of vote and machine on each of some sets of rows."""
-    options = {"max_features": round(np.sqrt(X.shape[1]))} | growth
-    forest = RandomForestClassifier(300, random_state=seed, **options)
-    forest.fit(X[learn], y[learn])
-    kernel = ForestKernel(FrozenEstimator(forest)).fit(X[learn])
-    machine = SVC(C=1, kernel="precomputed", cache_size=500)
-    machine.fit(kernel.gram(), y[learn])
-    found = []
-    for rows in judged:
-        vote = float(np.mean(majority_vote(forest, X[rows]) == y[rows]))
-        score = float(machine.score(kernel.cross_gram(X[rows]), y[rows]))
-        found.append({"vote": vote, "SVM+forest": score})
-    return forest, found
 
 # %% ../../nbs/31_uci_2_readings.ipynb #a347bbcb
 FACTORS = (1.0, 0.0, 0.5, 2.0, 4.0)  # of the default; zero is one variable
