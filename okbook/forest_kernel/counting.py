@@ -380,22 +380,22 @@ def _precision(forest):
     return getattr(forest, "precision", np.float32 if single else np.float64)
 
 
+def _sees_all_columns(forest, kinds):
+    """Whether all its trees are of these kinds, and see all columns."""
+    members, columns = forest_trees(forest)
+    return not columns and all(isinstance(m.tree_, kinds) for m in members)
+
+
 def _has_plain_questions(forest):
     """Whether its trees see all columns, and ask for numbers only."""
-    known = Tree | _Questions | nodes.Tree
-    members, columns = forest_trees(forest)
     numbers = getattr(forest, "is_categorical_", None) is None
-    return numbers and not columns and all(isinstance(m.tree_, known) for m in members)
+    return numbers and _sees_all_columns(forest, Tree | _Questions | nodes.Tree)
 
 
 def _has_plain_trees(forest, X):
     """Whether the arrays of the trees are sufficient: trees of scikit-learn that see
     all columns, and dense inputs."""
-    members = getattr(forest, "estimators_", [forest])
-    known = isinstance(members, list) and all(
-        isinstance(getattr(tree, "tree_", None), Tree | _Questions) for tree in members
-    )
-    return known and not sp.issparse(X) and not hasattr(forest, "estimators_features_")
+    return not sp.issparse(X) and _sees_all_columns(forest, Tree | _Questions)
 
 
 def _find_leaves(forest, shapes, X, leaves, n_jobs):

@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -394,6 +395,7 @@ def test_a_saved_machine_is_small_and_the_same(n_classes):
         ForestKernel(RandomForestClassifier(5, random_state=0), oob=True),
         ForestKernel(ExtraTreesRegressor(5, random_state=0, max_leaf_nodes=9)),
         ForestKernel(DecisionTreeClassifier(random_state=0)),
+        ForestKernel(GradientBoostingClassifier(n_estimators=5, random_state=0)),
         ForestKernel(
             BaggingClassifier(
                 DecisionTreeClassifier(), 5, max_features=0.5, random_state=0
