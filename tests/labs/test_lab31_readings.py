@@ -18,10 +18,13 @@ def turned(monkeypatch):
     rows = np.r_[:60, 400:460]
     X, y = X[rows, :6], (y[rows] == "M").astype(int)
     task = [X, y]
-    forest = lab.RandomForestClassifier
+    forest = lab.source_forest
     monkeypatch.setattr(lab, "load_task", lambda name, one_hot=False: tuple(task))
+    small = {"n_estimators": 15}
     monkeypatch.setattr(
-        lab, "RandomForestClassifier", lambda n, **options: forest(15, **options)
+        lab,
+        "source_forest",
+        lambda X, seed, **options: forest(X, seed, **options).set_params(**small),
     )
     cut = lab.cut_parts
     monkeypatch.setattr(lab, "cut_parts", lambda _, r, how: cut(y, r, how))
