@@ -33,6 +33,7 @@ from okbook.rkhs.folds import (
     node_pairs,
     pair_folds,
     round_scores,
+    unit_rows,
 )
 from .ridge import OutputKernelRidge
 from .semi_supervised import check_edge_weights, check_labelled
@@ -466,6 +467,23 @@ def _node_weights(estimator, X, labelled, nodes=slice(None)):
 class _NodeEmbeddingMixin(LinkMixin):
     "Links between nodes that an output-kernel estimator places as points."
 
+    _parameter_constraints = {
+        **LinkMixin._parameter_constraints,
+        "pairs": [StrOptions({"any", "one", "both", "known"})],
+        "similarity": [StrOptions({"product", "cosine", "cosine_known"})],
+    }
+
+    def _judges_pairs(self, X):
+        "Whether folds hide pairs rather than nodes."
+        by_pairs = X is None or self.pairs == "known"
+        if by_pairs and self.similarity == "cosine_known":
+            raise ValueError(
+                "similarity='cosine_known' compares new nodes with labelled ones: it "
+                "needs inputs X, and pairs='any', 'one' or 'both'. Otherwise take "
+                "'cosine' or 'product'."
+            )
+        return by_pairs
+
     def _folds(self, A, known, by_pairs):
         "The folds, of pairs or of nodes."
         if by_pairs:
@@ -473,14 +491,21 @@ class _NodeEmbeddingMixin(LinkMixin):
         return node_folds(A, self.cv, self.random_state, self.pairs, known)
 
     def _set_embedding(self, estimator, X, factor):
-        "Keep the fitted estimator, and the points that it predicts at all nodes."
+        "Keep the fitted estimator, and the points of all nodes that are compared."
         self.estimator_, self.factor_ = estimator, factor
         W = _node_weights(estimator, X, self.labelled_)
-        self.node_embedding_ = np.asarray(W @ factor)
+        E = np.asarray(W @ factor)
+        if self.similarity == "cosine_known":
+            E[self.labelled_] = factor
+        self.node_embedding_ = self._compared(E)
+
+    def _compared(self, E):
+        "The points whose scalar products are the scores."
+        return E if self.similarity == "product" else unit_rows(E)
 
     def embed(self, X: ArrayLike | None = None) -> Array:
         r"""Predict nodes as points: the coordinates of :math:`\hat h(o)` in the feature
-        space of the network.
+        space of the network, for a cosine divided by their length.
 
         Parameters
         ----------
@@ -491,7 +516,7 @@ class _NodeEmbeddingMixin(LinkMixin):
         Returns
         -------
         ndarray of shape (q, l)
-            One point a row. The scalar products of rows are the scores of eq-rrsn-10.
+            One point a row. The scalar products of rows are the scores.
 
         Notes
         -----
@@ -502,13 +527,14 @@ class _NodeEmbeddingMixin(LinkMixin):
             return self.node_embedding_
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         inputs = _inputs_for(self.estimator_, X, self.labelled_)
-        return np.asarray(self.estimator_.weights(inputs) @ self.factor_)
+        E = np.asarray(self.estimator_.weights(inputs) @ self.factor_)
+        return self._compared(E)
 
     def score_pairs(
         self, X1: ArrayLike | None = None, X2: ArrayLike | None = None
     ) -> Array:
         r"""Score pairs of nodes: :math:`\inner{\hat h(o)}{\hat h(o')}`, the predicted
-        output kernel.
+        output kernel, or another ``similarity``.
 
         Parameters
         ----------
@@ -586,6 +612,10 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         Time of diffusion of the output kernel, not negative.
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
+    similarity : {"product", "cosine", "cosine_known"}, default="product"
+        The score of a pair: the scalar product of two predicted points; their cosine;
+        or the cosine with the *known* point of a labelled node in the place of its
+        predicted one, which needs inputs, and folds of nodes.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is
         given.
@@ -651,10 +681,9 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        **LinkMixin._parameter_constraints,
+        **_NodeEmbeddingMixin._parameter_constraints,
         "estimator": [HasMethods(["fit", "weights"]), None],
         "beta": [Interval(Real, 0, None, closed="left")],
-        "pairs": [StrOptions({"any", "one", "both", "known"})],
     }
 
     def __init__(
@@ -663,9 +692,10 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         beta: float = 1.0,
         threshold: Literal["f1", "balanced"] | float = "f1",
         cv: Splitter = 5,
-        pairs: Literal["any", "one", "both"] = "any",
+        pairs: Literal["any", "one", "both", "known"] = "any",
         graph: Inputs | None = None,
         random_state: Seed = None,
+        similarity: Literal["product", "cosine", "cosine_known"] = "product",
     ) -> None:
         self.estimator = estimator
         self.beta = beta
@@ -674,6 +704,7 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         self.pairs = pairs
         self.graph = graph
         self.random_state = random_state
+        self.similarity = similarity
 
     def fit(
         self,
@@ -717,7 +748,7 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         self._validate_params()
         estimator = OutputKernelRidge() if self.estimator is None else self.estimator
         check_learner(estimator, "estimator", "fit", "weights")
-        by_pairs = X is None or self.pairs == "known"
+        by_pairs = self._judges_pairs(X)
         X, A, labelled, known = self._check_partial_network(X, y, labelled, mask)
         factor = diffusion_factor(*np.linalg.eigh(graph_laplacian(A)), self.beta)
         fitted = _fit_nodes(estimator, X, factor @ factor.T, labelled)
@@ -737,4 +768,4 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         factor = diffusion_factor(fold.nu, fold.V, self.beta)
         fitted = _fit_nodes(estimator, X, factor @ factor.T, kept)
         W = _node_weights(fitted, X, kept, labelled[fold.nodes])
-        return fold.scores(np.asarray(W @ fold.V), self.beta)
+        return fold.scores(np.asarray(W @ fold.V), self.beta, self.similarity)

@@ -25,7 +25,6 @@ from ..core.rounding import first_largest, sum_rounding
 from ..core.scores import check_grid, check_learner, warn_at_end
 from .folds import NodeFold, PairFold, diffusion_factor
 from okbook.rkhs.links import (
-    LinkMixin,
     _fit_nodes,
     _inputs_for,
     _is_transductive,
@@ -44,6 +43,7 @@ def grid_areas(
     folds: Sequence[NodeFold | PairFold],
     grids: dict[str, Sequence[float]],
     gram: Callable[..., Any],
+    similarity: str = "product",
 ) -> tuple[list[dict[str, Any]], Array]:
     """Areas under both curves for all settings of a grid, fold by fold.
 
@@ -56,6 +56,8 @@ def grid_areas(
     gram : callable
         ``gram(lam, lam2, beta2)`` is the Gram matrix of the inputs of all labelled
         nodes with which the penalty of the ridge regression is one.
+    similarity : {"product", "cosine", "cosine_known"}, default="product"
+        The score of a pair, as in :class:`~okbook.rkhs.LinkPredictor`.
 
     Returns
     -------
@@ -92,8 +94,9 @@ def grid_areas(
         predicted = [(fold, fold.coordinates(G)) for fold in folds]
         for beta in grids["beta"]:
             settings.append({"lam": lam, "lam2": lam2, "beta": beta, "beta2": beta2})
+            scores = [fold.scores(E, beta, similarity) for fold, E in predicted]
             areas.append(
-                [curve_areas(fold.truth, fold.scores(E, beta)) for fold, E in predicted]
+                [curve_areas(f.truth, s) for f, s in zip(folds, scores, strict=True)]
             )
     return settings, np.array(areas).reshape(len(settings), len(folds), 2)
 
@@ -269,6 +272,8 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it on the
         pairs of all folds together.
+    similarity : {"product", "cosine", "cosine_known"}, default="product"
+        The score of a pair, as in :class:`LinkPredictor`.
     cv : int or splitter, default=5
         Folds of the labelled nodes.
     pairs : {"any", "one", "both", "known"}, default="any"
@@ -337,7 +342,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        **LinkMixin._parameter_constraints,
+        **_NodeEmbeddingMixin._parameter_constraints,
         "estimator": [SemiSupervisedOutputKernelRidge, OutputKernelRidge, None],
         "lam_grid": ["array-like", None],
         "lam2_grid": ["array-like", None],
@@ -345,7 +350,6 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         "beta2_grid": ["array-like", None],
         "width_grid": ["array-like", Options(bool, {False}), None],
         "criterion": [StrOptions({"roc_auc", "pr_auc"})],
-        "pairs": [StrOptions({"any", "one", "both", "known"})],
         "warm_start": ["boolean"],
     }
 
@@ -360,10 +364,11 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         criterion: Literal["roc_auc", "pr_auc"] = "roc_auc",
         threshold: Literal["f1", "balanced"] | float = "f1",
         cv: Splitter = 5,
-        pairs: Literal["any", "one", "both"] = "any",
+        pairs: Literal["any", "one", "both", "known"] = "any",
         graph: Inputs | None = None,
         warm_start: bool = False,
         random_state: Seed = None,
+        similarity: Literal["product", "cosine", "cosine_known"] = "product",
     ) -> None:
         self.estimator = estimator
         self.lam_grid = lam_grid
@@ -378,6 +383,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         self.graph = graph
         self.warm_start = warm_start
         self.random_state = random_state
+        self.similarity = similarity
 
     def fit(
         self,
@@ -420,7 +426,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         self._validate_params()
         template = self._template()
         grids = self._grids(template)
-        by_pairs = X is None or self.pairs == "known"
+        by_pairs = self._judges_pairs(X)
         no_inputs = X is None
         X, A, labelled, known = self._check_partial_network(X, y, labelled, mask)
         folds = self._folds(A, known, by_pairs)
@@ -435,7 +441,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
                 "No fold has both links and other pairs: the first setting is taken.",
                 stacklevel=2,
             )
-        self._set_results(*grid_areas(curved, grids, inputs.gram))
+        self._set_results(*grid_areas(curved, grids, inputs.gram, self.similarity))
         for name, grid in grids.items() if curved else ():
             warn_at_end(grid, self.best_params_[name], f"{name}_grid")
         beta = self.best_params_["beta"]
@@ -444,7 +450,8 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         G = inputs.gram(*penalties)
         self._set_embedding(inputs.fit(factor @ factor.T, *penalties), X, factor)
         self._set_threshold(
-            folds, [fold.scores(fold.coordinates(G), beta) for fold in folds]
+            folds,
+            [fold.scores(fold.coordinates(G), beta, self.similarity) for fold in folds],
         )
         return self
 
@@ -483,7 +490,9 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
             for width in widths:
                 kernel = WeightedRBFKernel(weights, sigma=width * middle)
                 K, ridges = kernel.gram(X[labelled]), {**grids, "lam2": [0.0]}
-                areas = grid_areas(folds, ridges, lambda lam, *_, K=K: K / lam)[1]
+                _, areas = grid_areas(
+                    folds, ridges, lambda lam, *_, K=K: K / lam, self.similarity
+                )
                 areas = areas.mean(axis=1) if len(folds) else areas.sum(axis=1)
                 by_roc = self.criterion == "roc_auc"
                 best = _best_setting(*areas.T[:: 1 if by_roc else -1])
