@@ -5,7 +5,8 @@ dependency estimation, ``operators`` spaces of operator-valued kernels,
 ``semi_supervised`` the use of unlabelled examples, ``semi_estimators`` its estimators,
 ``decomposable`` other operator-valued kernels and another loss, ``links`` the
 prediction of links in a network, ``folds`` and ``search`` the choice of its parameters,
-``networks`` other methods for it, and ``two_sides`` links between two kinds of nodes.
+``networks`` other methods for it, ``propagation`` labels and links that spread over a
+graph, and ``two_sides`` links between two kinds of nodes.
 """
 
 from .decomposable import (
@@ -50,6 +51,10 @@ from .operators import (
     block_gram,
     operator_ridge,
     times_identity,
+)
+from .propagation import (
+    label_propagation,
+    link_propagation,
 )
 from .ridge import (
     OutputKernelRidge,
@@ -107,7 +112,9 @@ __all__ = [
     "default_lam_grid",
     "kernel_graph",
     "knn_graph",
+    "label_propagation",
     "leave_one_out_losses",
+    "link_propagation",
     "node_folds",
     "node_pairs",
     "operator_ridge",
