@@ -209,14 +209,14 @@ SAID = [
         links_and_profile_both_matter,
     ),
     (
-        "31_uci_2_readings",
+        "31_uci_1_reproduction",
         "the same kernels with equal weights reach every value that learnt weights "
         "miss, and miss the one that these reach; a single Gaussian kernel reaches all "
         "five",
         equal_weights_move_pima_out,
     ),
     (
-        "31_uci_2_readings",
+        "31_uci_1_reproduction",
         "No attribute brings both inside",
         no_attribute_brings_both_inside,
     ),
