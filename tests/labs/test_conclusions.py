@@ -221,12 +221,12 @@ SAID = [
         no_attribute_brings_both_inside,
     ),
     (
-        "22_coauthors_1_readings",
+        "23_protein_interactions_1_reproduction",
         "**None of the four suspicions is confirmed**",
         no_suspicion_is_confirmed,
     ),
     (
-        "23_protein_interactions_2_readings",
+        "23_protein_interactions_1_reproduction",
         "The score that is the best in the supervised table lowers every area here",
         known_point_leads_in_one_table_only,
     ),
