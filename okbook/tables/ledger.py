@@ -123,9 +123,7 @@ LEDGER_PARTS = (
     _Part("rrsn-table3", "RRSN, Table 3", 12, "lab-rrsn-proteins"),
     _Part("forest-table1", "Forest, Table 1: vote", 12, "lab-forest-uci", "vote"),
     _Part("forest-table1", "Forest, Table 1: SVM", 12, "lab-forest-uci", "SVM+forest"),
-    _Part(
-        "forest-table1", "Forest, Table 1: MKL", 5, "lab-forest-uci-mkl", "MKL", "-mkl"
-    ),
+    _Part("forest-table1", "Forest, Table 1: MKL", 5, "sec-uci-mkl", "MKL", "-mkl"),
     _Part("mkl-table1", "MKL, Table 1", 24, "lab-mkl-proteins"),
 )
 

@@ -209,24 +209,24 @@ SAID = [
         links_and_profile_both_matter,
     ),
     (
-        "31_uci_2_readings",
+        "31_uci_1_reproduction",
         "the same kernels with equal weights reach every value that learnt weights "
         "miss, and miss the one that these reach; a single Gaussian kernel reaches all "
         "five",
         equal_weights_move_pima_out,
     ),
     (
-        "31_uci_2_readings",
+        "31_uci_1_reproduction",
         "No attribute brings both inside",
         no_attribute_brings_both_inside,
     ),
     (
-        "22_coauthors_1_readings",
+        "23_protein_interactions_1_reproduction",
         "**None of the four suspicions is confirmed**",
         no_suspicion_is_confirmed,
     ),
     (
-        "23_protein_interactions_2_readings",
+        "23_protein_interactions_1_reproduction",
         "The score that is the best in the supervised table lowers every area here",
         known_point_leads_in_one_table_only,
     ),

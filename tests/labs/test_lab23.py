@@ -18,10 +18,10 @@ from sklearn.metrics import (
 from sklearn.model_selection import ParameterGrid
 
 from okbook.core import diffusion_gram
-from okbook.labs import rrsn_protein_interactions as lab, rrsn_table3_shared as sharing
+from okbook.labs import rrsn_protein_interactions as lab, rrsn_reproduction as sharing
 from okbook.tables import read_cells, read_paper
 
-NAMES, ALL = list(lab.METHODS), [*lab.TABLES, *sharing.TABLES]
+NAMES, ALL = list(lab.METHODS), [*lab.TABLES, sharing.SHARED]
 
 
 def computed(table, *key):

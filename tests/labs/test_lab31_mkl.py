@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from okbook.core import RBFKernel
-from okbook.labs import forest_uci, forest_uci_mkl as lab
+from okbook.labs import forest_reproduction as lab, forest_uci
 from okbook.mkl import standardize_gram
 from okbook.tables import read_cells, read_paper
 
@@ -80,10 +80,10 @@ def test_the_protocol_sees_no_test_class(monkeypatch):
     fixed, task = lab.parts(y, 0), [X, y]
     monkeypatch.setattr(lab, "load_task", lambda name: tuple(task))
     monkeypatch.setattr(lab, "parts", lambda y, repeat: fixed)
-    before = lab.compute_cell("Wdbc", 0)
+    before = lab.compute_mkl("Wdbc", 0)
     task[1] = y.copy()
     task[1][fixed["test"]] = 1 - y[fixed["test"]]
-    assert lab.compute_cell("Wdbc", 0) == pytest.approx(1 - before)
+    assert lab.compute_mkl("Wdbc", 0) == pytest.approx(1 - before)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from okbook.labs import forest_uci_readings as lab
+from okbook.labs import forest_reproduction as lab
 from okbook.labs.common import stored_values
 from okbook.labs.forest_uci import parts
 
@@ -100,7 +100,7 @@ def test_product_of_gaussians():
 
 def test_first_look_of_the_quoted_column():
     "The survivors that were run in full are those that survived."
-    found = stored_values(lab.MKL_TABLE.id)
+    found = stored_values(lab.MKL_READINGS_TABLE.id)
     paper = {"Sonar": 0.823, "Liver": 0.727, "Parkinsons": 0.926}
     paper |= {"Pima": 0.772, "Ionosphere": 0.93}
 

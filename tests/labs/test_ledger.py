@@ -232,7 +232,7 @@ def test_every_page_quotes_its_totals():
         "22_coauthors": ["rrsn-table1"],
         "23_protein_interactions": ["rrsn-table2", "rrsn-table3"],
         "31_uci": [f"forest-table1 {name}" for name in ("vote", "SVM+forest", "MKL")],
-        "31_uci_1_mkl": ["forest-table1 MKL"],
+        "31_uci_1_reproduction": ["forest-table1 MKL"],
         "41_protein_localisation": ["mkl-table1"],
     }.items():
         assert set(names) <= set(re.findall(r"\{ledger\}`(.*?)`", pages[page]))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from lab_tools import check_cells
 
-from okbook.labs import rrsn_ppi_readings as proteins, rrsn_table1_readings as authors
+from okbook.labs import rrsn_reproduction as lab
 
-ALL = [*authors.TABLES, *proteins.TABLES]
+ALL = lab.TABLES
 
 
 @pytest.mark.parametrize("table", ALL, ids=lambda table: table.id)
@@ -21,7 +21,7 @@ def nodes():
     D = np.abs(np.subtract.outer(*[rng.normal(size=60)] * 2))
     A, K = ((D < 0.5) & (D > 0)).astype(float), np.exp(-(D**2))
     grids = {"lam": (0.1, 1.0), "lam2": (0.1, 1.0), "beta": (1.0,), "beta2": (0.1, 1.0)}
-    return authors.Nodes(A, K, grids, supervised=False)
+    return lab.Nodes(A, K, grids, supervised=False)
 
 
 def test_a_search_reads_no_link_of_an_unlabelled_node(nodes):
@@ -30,7 +30,7 @@ def test_a_search_reads_no_link_of_an_unlabelled_node(nodes):
     inside[labelled] = True
     A = np.where(np.outer(inside, inside), nodes.adjacency, 1 - nodes.adjacency)
     np.fill_diagonal(A, 0.0)
-    other = authors.Nodes(A, nodes.gram, nodes.grids, supervised=False)
+    other = lab.Nodes(A, nodes.gram, nodes.grids, supervised=False)
     for mine, theirs in zip(nodes.search(labelled, 1), other.search(labelled, 1)):
         if isinstance(mine, list):
             assert mine == theirs

@@ -14,7 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 import okbook.mkl.pairs as pairs
-from okbook.labs import forest_uci_mkl as forest, mkl_protein_localisation as proteins
+from okbook.labs import (
+    forest_reproduction as forest,
+    mkl_protein_localisation as proteins,
+)
 from okbook.mkl import (
     PairProblem,
     Regularizer,
@@ -575,7 +578,7 @@ def test_a_path_keeps_what_proves_its_gaps():
 
 
 @pytest.mark.parametrize(
-    "table", [forest.CHECKS, proteins.CHECKS, proteins.RIVALS_CHECKS]
+    "table", [forest.CERTIFICATES_TABLE, proteins.CHECKS, proteins.RIVALS_CHECKS]
 )
 def test_every_stored_solution_keeps_its_promise(table):
     "thm-cert-check: both ends of each stored interval are within what was promised."
