@@ -6,7 +6,7 @@
 __all__ = ['LINEAR', 'WIDTHS', 'KERNELS', 'LOSSES', 'WAYS', 'TABLES', 'halves', 'output_grams', 'forest_weights', 'decode',
            'output_losses', 'own_score', 'validated', 'alignments', 'run_kernels', 'compute_kernel']
 
-# %% ../../nbs/13_output_kernels.ipynb #38519d56
+# %% ../../nbs/13_output_kernels.ipynb #6b7d2d3f
 from functools import lru_cache
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..core.scores import alignment
 from ..tables import Table
 from ..trees import OutputKernelRandomForest
 
-# %% ../../nbs/13_output_kernels.ipynb #08d8fc22
+# %% ../../nbs/13_output_kernels.ipynb #6ca8c222
 LINEAR, WIDTHS = "linear", (0.125, 0.25, 0.5, 1.0, 2.0)
 KERNELS = (LINEAR, *(f"width {w:g}" for w in WIDTHS))
 
@@ -40,7 +40,7 @@ def output_grams(Y):
     variance = [np.trace(center_gram(K)) / len(K) for K in grams]
     return {name: K / v for name, K, v in zip(KERNELS, grams, variance)}
 
-# %% ../../nbs/13_output_kernels.ipynb #7c30a06b
+# %% ../../nbs/13_output_kernels.ipynb #ad257119
 def forest_weights(X, K, X_new, seed):
     "Weights of the training outputs in the predictions of a forest."
     forest = OutputKernelRandomForest("precomputed", n_estimators=50, random_state=seed)
@@ -51,7 +51,7 @@ def decode(W, K):
     "The training output nearest to each prediction, eq-okchoice-decode."
     return np.argmax(W @ K - 0.5 * K.diagonal(), axis=1)
 
-# %% ../../nbs/13_output_kernels.ipynb #f0af28de
+# %% ../../nbs/13_output_kernels.ipynb #611956c5
 LOSSES = ("pixels", "digit")
 
 
@@ -94,7 +94,7 @@ def alignments(X, Y):
     grams = output_grams(Y)
     return {name: alignment(center_gram(K), inputs) for name, K in grams.items()}
 
-# %% ../../nbs/13_output_kernels.ipynb #3b6e3de4
+# %% ../../nbs/13_output_kernels.ipynb #2bf5156f
 WAYS = (
     "equal mixture",
     "aligned mixture",
