@@ -497,7 +497,7 @@ def test_stored_digits_are_pictures_of_the_data(require_dataset):
     "page",
     [
         "11_image_completion.ipynb",
-        "11_image_completion_1_boosting.ipynb",
+        "11_image_completion_1_reproduction.ipynb",
         "12_enzyme_network.ipynb",
     ],
 )

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from okbook.labs import ok3_boosting as lab, ok3_image_completion as eight
+from okbook.labs import ok3_image_completion as eight, ok3_reproduction as lab
 from okbook.tables import read_paper
 
 ROOT = Path(__file__).parents[2]
-STORED = ROOT / "tables" / lab.TABLE.id
+STORED = ROOT / "tables" / lab.BOOSTING_TABLE.id
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def small_task():
 
 def quick(row):
     "A method, with little to choose from and few rounds."
-    method, options = lab.METHODS[row]
+    method, options = lab.BOOSTED[row]
     options = {
         name: min(value, 10) if name == "n_estimators" else value
         for name, value in options.items()
@@ -48,7 +48,7 @@ def test_the_source_prints_no_number():
 def test_same_folds_and_same_trees_as_the_paper():
     """The row differs from that of extra-trees in how the trees are put together,
     and in their depth."""
-    assert (lab.TABLE.columns, lab.TABLE.repeats) == (
+    assert (lab.BOOSTING_TABLE.columns, lab.BOOSTING_TABLE.repeats) == (
         eight.TABLE.columns,
         eight.TABLE.repeats,
     )
@@ -61,7 +61,7 @@ def test_same_folds_and_same_trees_as_the_paper():
     assert lab.BOOSTING["splitter"] == eight.EXTRA_TREES["model"]().splitter
 
 
-@pytest.mark.parametrize("row", list(lab.METHODS))
+@pytest.mark.parametrize("row", list(lab.BOOSTED))
 def test_no_method_sees_the_test_outputs(small_task, row):
     "Change every test output, and the outputs of nothing else: the predictions stay."
     method, options = quick(row)
@@ -76,7 +76,7 @@ def test_no_method_sees_the_test_outputs(small_task, row):
     assert set(predictions[0]) <= set(train)
 
 
-@pytest.mark.parametrize("row", list(lab.METHODS))
+@pytest.mark.parametrize("row", list(lab.BOOSTED))
 def test_no_method_beats_the_bound(small_task, row):
     error = eight.completion_error(small_task, *quick(row), "800", 0, seed=0)
     assert (
@@ -107,7 +107,7 @@ def test_a_grid_is_made_of_shorter_fits(small_task):
 def test_cells_are_pure(small_task, monkeypatch):
     monkeypatch.setattr(lab, "usps_completion", lambda: small_task)
     row = "depth 6, half the examples a tree"
-    assert lab.compute_cell(row, "200", 0, seed=3) == lab.compute_cell(
+    assert lab.compute_boosting(row, "200", 0, seed=3) == lab.compute_boosting(
         row, "200", 0, seed=3
     )
 
@@ -122,9 +122,9 @@ def test_page_11_shows_the_row():
         for text in ("".join(cell["source"]) for cell in cells)
         if "beyond the source" in text
     ]
-    assert any("ok3_boosting" in "".join(cell["source"]) for cell in cells)
+    assert any("ok3_reproduction" in "".join(cell["source"]) for cell in cells)
     assert any("to_markdown" in text for text in showing)
-    assert "lab-ok3-boosting" in " ".join("".join(cell["source"]) for cell in cells)
+    assert "rep-ok3" in " ".join("".join(cell["source"]) for cell in cells)
 
 
 # What the page says, as statements on the stored numbers, read here without the package
@@ -157,7 +157,7 @@ def half_width(values):
 
 
 def test_place_among_the_methods(ours, others):
-    for size in lab.TABLE.columns:
+    for size in lab.BOOSTING_TABLE.columns:
         boosting = ours("OK3 boosting", size)
         assert (boosting < others("OK3 bagging", size)).all() and (
             others("KDE RBF", size) < boosting
@@ -170,7 +170,7 @@ def test_boosting_and_extra_trees_are_a_tie(ours, others):
     % interval."""
     gap = {
         size: ours("OK3 boosting", size) - others("OK3 extra-trees", size)
-        for size in lab.TABLE.columns
+        for size in lab.BOOSTING_TABLE.columns
     }
     assert gap["200"].mean() < 0 < gap["800"].mean()
     assert all(abs(values.mean()) < half_width(values) for values in gap.values())
@@ -182,10 +182,10 @@ def test_what_the_parameters_do(ours):
         "depth 6, no shrinkage",
         "depth 6, best thresholds",
     )
-    for size in lab.TABLE.columns:
+    for size in lab.BOOSTING_TABLE.columns:
         apart = {
             row: ours(row, size).mean() - ours(plain, size).mean()
-            for row in list(lab.METHODS)[1:]
+            for row in list(lab.BOOSTED)[1:]
         }
         assert max(apart, key=lambda row: abs(apart[row])) == rash and apart[rash] > 0
         assert apart[best] > 0

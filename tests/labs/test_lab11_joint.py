@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from okbook.core import output_kernel_loss
-from okbook.labs import ok3_image_completion as eight, ok3_joint as lab
+from okbook.labs import ok3_image_completion as eight, ok3_reproduction as lab
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_features_of_the_seam_by_a_loop(small_task):
             np.testing.assert_allclose(features[i, j], -((top - bottom) ** 2))
 
 
-@pytest.mark.parametrize("row", lab.METHODS)
+@pytest.mark.parametrize("row", lab.MARGINS)
 def test_no_test_output_is_used(small_task, row, monkeypatch):
     "Other outputs of the test part, the same predictions: at both sizes."
     monkeypatch.setattr(lab, "WIDTHS", (3.5,))
@@ -45,7 +45,7 @@ def test_no_test_output_is_used(small_task, row, monkeypatch):
         other.gram[np.ix_(train, train)] = small_task.gram[np.ix_(train, train)]
         other.__dict__.pop("loss", None)
         chosen = [
-            lab.complete_by_margin(task, train, test, **lab.METHODS[row])
+            lab.complete_by_margin(task, train, test, **lab.MARGINS[row])
             for task in (small_task, other)
         ]
         np.testing.assert_array_equal(*chosen)
