@@ -6,13 +6,15 @@
 __all__ = ['WIDTHS', 'LIMIT', 'FIXED', 'FIXED_BETA2', 'CHOICES1', 'MAIN1', 'N_SCREENED', 'N_KEPT', 'ROWS1', 'READINGS1',
            'SCREENED1', 'KEPT1', 'ADDED1', 'FULL1', 'LITERAL', 'EXPERIMENTS', 'EXPERIMENTS_TABLE', 'SHARED', 'CHOICES2',
            'RELEVANT', 'ONE_NODE', 'MAIN2', 'N_FOLDS_SEEN', 'ROWS2', 'READINGS2', 'SCREENED2', 'CHOICES3', 'MAIN3',
-           'ROWS3', 'READINGS3', 'SCREENED3', 'KEPT3', 'FULL_ROWS3', 'FULL3', 'SCORES', 'SCORES2', 'SCORES3', 'TABLES',
+           'ROWS3', 'READINGS3', 'SCREENED3', 'KEPT3', 'FULL_ROWS3', 'FULL3', 'SIMILARITY', 'SCORES', 'SCORES2',
+           'SCORES3', 'MU_GRID', 'BETAS', 'N_SMOOTH', 'N_NEAR', 'PROPAGATIONS', 'NETWORKS', 'PROPAGATION', 'TABLES',
            'median_sigma', 'Nodes', 'best_setting', 'search_grids', 'choose_setting', 'reading_rows', 'judge_readings',
            'count_within', 'reading_table', 'author_width', 'author_nodes', 'compute_reading1', 'experiment_nodes',
            'experiment_areas', 'compute_experiment', 'shared_grids', 'compute_shared', 'prepare_reading', 'tried',
            'pair_scores', 'pair_areas', 'reading_areas', 'compute_reading2', 'protein_nodes', 'completed_areas',
            'compute_reading3', 'fold_areas', 'score_search', 'score_areas', 'transductive_score', 'supervised_score',
-           'compute_score3', 'compute_score2']
+           'compute_score3', 'compute_score2', 'similarity_graphs', 'propagate', 'propagation_areas',
+           'compute_propagation']
 
 # %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #1c96c48c
 from dataclasses import dataclass
@@ -26,8 +28,9 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import ParameterGrid
 
-from ..core import RBFKernel, graph_laplacian
+from ..core import RBFKernel, diffusion_gram, graph_laplacian
 from ..core.rounding import first_largest, sum_rounding
+from ..core.scores import labelled_draws
 from ..datasets import load_nips_coauthors
 from .common import MEAN_TERMS, markdown_table
 from okbook.labs.rrsn_coauthors import (
@@ -35,8 +38,15 @@ from okbook.labs.rrsn_coauthors import (
     GRIDS as AUTHOR_GRIDS,
     author_vectors,
     draw_labelled,
+    load_network,
 )
-from .rrsn_networks import AREAS, N_DRAWS, RATES, informative_sigma
+from okbook.labs.rrsn_networks import (
+    AREAS,
+    N_DRAWS,
+    RATES,
+    informative_sigma,
+    sample_network,
+)
 from okbook.labs.rrsn_protein_interactions import (
     COLUMNS3,
     GRIDS as PROTEIN_GRIDS,
@@ -49,11 +59,14 @@ from okbook.labs.rrsn_protein_interactions import (
     fold_nodes,
     impute_nearest,
     known_scores,
+    prepare,
     yeast_task,
 )
 from okbook.rkhs import (
     NodeFold,
     SemiSupervisedOutputKernelRidge,
+    label_propagation,
+    link_propagation,
     node_folds,
     node_pairs,
 )
@@ -692,20 +705,18 @@ FULL3 = Table(
 )
 
 # %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #618e5791
-SCORES = ("plain", "cosine", "cosine with the known point")
+SIMILARITY = {
+    "plain": "product",
+    "cosine": "cosine",
+    "cosine with the known point": "cosine_known",
+}
+SCORES = tuple(SIMILARITY)
 
 
 def fold_areas(fold, E, beta, score):
     """Measure both areas of a fold under one of ``SCORES``, from the predicted
     coordinates of its nodes."""
-    held, weights = E[fold.n_kept :], np.exp(-beta * fold.nu)
-    known = fold.V if score == SCORES[2] else E[: fold.n_kept]
-    others = np.concatenate([known, held])
-    S = (held * weights) @ others.T
-    if score != "plain":
-        scale = np.outer(*(np.sqrt((P**2) @ weights) for P in (held, others)))
-        S = np.divide(S, scale, out=np.zeros_like(S), where=scale > 0)
-    return curve_areas(fold.truth, round_scores(fold.pairs(S)))
+    return curve_areas(fold.truth, fold.scores(E, beta, SIMILARITY[score]))
 
 
 def score_search(nodes, labelled, folds, grids, score):
@@ -792,6 +803,7 @@ SCORES2 = Table(
     slice=[("RRSN, cosine", "auc-roc", 0)],
     summary="protein interactions, supervised: scores that are normalised",
     units="area under the curve, in percent",
+    rtol=1e-3,  # scores that are equal but for rounding have no order of their own
     digits=1,
 )
 SCORES3 = Table(
@@ -808,7 +820,93 @@ SCORES3 = Table(
     slice=[("supervised, cosine", "auc-roc 5", 0)],
     summary="protein interactions, transductive: scores that are normalised",
     units="area under the curve, in percent",
+    rtol=1e-3,  # scores that are equal but for rounding have no order of their own
     digits=1,
 )
+
+# %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #7fa38d6c
+MU_GRID, BETAS, N_SMOOTH, N_NEAR = (0.01, 0.1, 1.0, 10.0), (0.3, 1.0, 3.0), 150, 10
+PROPAGATIONS = ("labels, twice", "labels, diffused", "links")
+NETWORKS = ("synthetic", "authors", "proteins")
+
+
+@lru_cache(maxsize=12)
+def similarity_graphs(name, draw):
+    """A network, and two graphs of similar nodes: the Gram matrix of its lab, and its
+    part between nearest neighbours, each divided by the mean degree."""
+    if name == "synthetic":
+        network = sample_network("0.01", draw)
+        A, K = network.adjacency, network.gram
+    elif name == "authors":
+        network = load_network()
+        A, K = network.adjacency, network.gram
+    else:
+        A, K = yeast_task().adjacency, prepare(yeast_task(), "expression")[1]
+    K = np.maximum(K - np.diag(K.diagonal()), 0.0)
+    near = K >= np.sort(K, axis=1)[:, -N_NEAR][:, None]
+    graphs = {"all": K + K.T, "near": np.where(near | near.T, K + K.T, 0.0)}
+    return A, {how: W / W.sum() * len(W) for how, W in graphs.items()}
+
+
+def propagate(method, W, A, labelled, mu, beta):
+    """Scores of all pairs of nodes, from the network between the labelled ones."""
+    if method == "links":
+        return link_propagation(W, A, labelled, mu, N_SMOOTH, tol=1e-6)
+    P = label_propagation(W, labelled, mu)
+    return P @ (A if method == "labels, twice" else diffusion_gram(A, beta)) @ P.T
+
+
+@lru_cache(maxsize=400)
+def propagation_areas(name, method, rate, draw):
+    """Choose the graph, mu, and beta where it has an effect, on the folds of the
+    labelled nodes; measure both areas of the pairs that are not known."""
+    A, graphs = similarity_graphs(name, draw)
+    labelled = labelled_draws(len(A), int(rate) / 100, 1, random_state=draw)[0][0]
+    known = A[np.ix_(labelled, labelled)]
+    folds = node_folds(known, 5, draw, "one")
+    curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
+    betas = BETAS if "diffused" in method else BETAS[:1]
+    settings = list(product(graphs, MU_GRID, betas))
+
+    def inner_area(fold, how, mu, beta):
+        kept, held = fold.nodes[: fold.n_kept], fold.nodes[fold.n_kept :]
+        inside = known[np.ix_(kept, kept)]
+        S = propagate(method, graphs[how], inside, labelled[kept], mu, beta)
+        block = S[np.ix_(labelled[held], labelled[fold.nodes])]
+        return curve_areas(fold.truth, round_scores(fold.pairs(block)))[0]
+
+    means = [np.mean([inner_area(f, *setting) for f in curved]) for setting in settings]
+    best = settings[first_largest(means, MEAN_TERMS)] if curved else settings[0]
+    how, mu, beta = best
+    S = propagate(method, graphs[how], known, labelled, mu, beta)
+    pairs = np.triu(node_pairs(len(A), labelled))
+    found = curve_areas(A[pairs] > 0, round_scores(S[pairs]))
+    return tuple(100.0 * float(area) for area in found)
+
+
+def compute_propagation(name, method, area, rate, repeat):
+    """Compute a cell of ``rrsn-propagation``."""
+    return propagation_areas(name, method, rate, repeat)[area == "auc-pr"]
+
+
+PROPAGATION = Table(
+    id="rrsn-propagation",
+    rows={
+        f"{name}, {method}": {"name": name, "method": method}
+        for name, method in product(NETWORKS, PROPAGATIONS)
+    },
+    columns=COLUMNS3,
+    repeats=N_DRAWS,
+    compute=compute_propagation,
+    datasets=["nips_coauthors", "yeast_ppi"],
+    slice=[
+        ("synthetic, labels, twice", "auc-roc 10", 0),
+        ("synthetic, links", "auc-pr 20", 1),
+    ],
+    summary="three networks: labels and links that spread over a graph, as baselines",
+    units="area under the curve, in percent",
+    digits=1,
+    rtol=1e-3,  # scores that are equal but for rounding have no order of their own
+)
 TABLES = [SCREENED1, FULL1, EXPERIMENTS_TABLE, SHARED]
-TABLES += [SCREENED2, SCREENED3, FULL3, SCORES2, SCORES3]
+TABLES += [SCREENED2, SCREENED3, FULL3, SCORES2, SCORES3, PROPAGATION]

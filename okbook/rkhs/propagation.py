@@ -5,10 +5,11 @@
 # %% auto #0
 __all__ = ['label_propagation', 'link_propagation']
 
-# %% ../../nbs/02_rkhs_15_propagation.ipynb #1965298e
+# %% ../../nbs/02_rkhs_15_propagation.ipynb #18034910
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import check_scalar
@@ -18,7 +19,7 @@ from ..core import graph_laplacian
 from ..core.checks import check_square
 from .semi_supervised import check_graph, check_labelled
 
-# %% ../../nbs/02_rkhs_15_propagation.ipynb #ba77cf55
+# %% ../../nbs/02_rkhs_15_propagation.ipynb #6162f86d
 def label_propagation(W: Inputs, labelled: ArrayLike, mu: float = 1.0) -> Array:
     r"""Spread labels over a graph: the weights of the labelled nodes at all nodes.
 
@@ -73,7 +74,7 @@ def label_propagation(W: Inputs, labelled: ArrayLike, mu: float = 1.0) -> Array:
     P[reached] = np.linalg.solve(system[np.ix_(reached, reached)], picked)
     return P
 
-# %% ../../nbs/02_rkhs_15_propagation.ipynb #10c93131
+# %% ../../nbs/02_rkhs_15_propagation.ipynb #41c56bf3
 def link_propagation(
     W: Inputs,
     A: ArrayLike,
@@ -144,7 +145,7 @@ def link_propagation(
             f"A must be a symmetric matrix of the {len(labelled)} labelled nodes: got "
             f"shape {A.shape}."
         )
-    nu, Q = (values[..., :r] for values in np.linalg.eigh(graph_laplacian(W)))
+    nu, Q = eigh(graph_laplacian(W), subset_by_index=[0, r - 1])
     nu, Q_l = np.maximum(nu, 0.0), Q[labelled]
     B, rough = Q_l.T @ Q_l, mu * np.add.outer(nu, nu)
 
