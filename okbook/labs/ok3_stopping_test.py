@@ -6,7 +6,7 @@
 __all__ = ['SIZES', 'LEVELS', 'N_PERMUTATIONS', 'MEASURES', 'TREES', 'TABLES', 'best_split', 'is_significant', 'tested_leaves',
            'unexplained', 'tree_weights', 'selected', 'penalties', 'run_trees', 'compute_tree']
 
-# %% ../../nbs/14_stopping_test.ipynb #3fe73c1f
+# %% ../../nbs/14_stopping_test.ipynb #54253821
 from functools import lru_cache
 
 import numpy as np
@@ -16,9 +16,11 @@ from .ok3_output_kernels import decode, halves, output_grams
 from ..tables import Table
 from ..trees import OutputKernelTree
 
-# %% ../../nbs/14_stopping_test.ipynb #5e8e90f9
+# %% ../../nbs/14_stopping_test.ipynb #fe55e2e9
 def best_split(X, K):
     "The stump of the best split of a node, and the decrease of its variance."
+    if len(X) == 1:
+        return None, 0.0
     stump = OutputKernelTree("precomputed", max_depth=1).fit(X, K)
     tree = stump.tree_
     if tree.node_count == 1:
@@ -37,7 +39,7 @@ def is_significant(X, K, gain, level, n_permutations, rng):
             return False
     return allowed > 0
 
-# %% ../../nbs/14_stopping_test.ipynb #b92fe693
+# %% ../../nbs/14_stopping_test.ipynb #49597b37
 def tested_leaves(X, K, X_new, level, n_permutations, rng):
     "The training examples in the leaf of each new input, and the number of leaves."
     leaves, found = [], [None] * len(X_new)
@@ -62,7 +64,7 @@ def tested_leaves(X, K, X_new, level, n_permutations, rng):
     grow(np.arange(len(X)), np.arange(len(X_new)))
     return found, len(leaves)
 
-# %% ../../nbs/14_stopping_test.ipynb #8f5d852c
+# %% ../../nbs/14_stopping_test.ipynb #e725538c
 SIZES, LEVELS, N_PERMUTATIONS = (1, 2, 3, 5, 8, 12, 20), (0.05, 0.01), 199
 MEASURES = ("unexplained", "digit", "leaves")
 TREES = ("full", "minimal leaf", "pruned", *(f"tested at {a:g}" for a in LEVELS))
