@@ -7,14 +7,15 @@ __all__ = ['WIDTHS', 'LIMIT', 'FIXED', 'FIXED_BETA2', 'CHOICES1', 'MAIN1', 'N_SC
            'SCREENED1', 'KEPT1', 'ADDED1', 'FULL1', 'LITERAL', 'EXPERIMENTS', 'EXPERIMENTS_TABLE', 'SHARED', 'CHOICES2',
            'RELEVANT', 'ONE_NODE', 'MAIN2', 'N_FOLDS_SEEN', 'ROWS2', 'READINGS2', 'SCREENED2', 'CHOICES3', 'MAIN3',
            'ROWS3', 'READINGS3', 'SCREENED3', 'KEPT3', 'FULL_ROWS3', 'FULL3', 'SIMILARITY', 'SCORES', 'SCORES2',
-           'SCORES3', 'MU_GRID', 'BETAS', 'N_SMOOTH', 'N_NEAR', 'PROPAGATIONS', 'NETWORKS', 'PROPAGATION', 'TABLES',
-           'median_sigma', 'Nodes', 'best_setting', 'search_grids', 'choose_setting', 'reading_rows', 'judge_readings',
-           'count_within', 'reading_table', 'author_width', 'author_nodes', 'compute_reading1', 'experiment_nodes',
-           'experiment_areas', 'compute_experiment', 'shared_grids', 'compute_shared', 'prepare_reading', 'tried',
-           'pair_scores', 'pair_areas', 'reading_areas', 'compute_reading2', 'protein_nodes', 'completed_areas',
-           'compute_reading3', 'fold_areas', 'score_search', 'score_areas', 'transductive_score', 'supervised_score',
-           'compute_score3', 'compute_score2', 'similarity_graphs', 'propagate', 'propagation_areas',
-           'compute_propagation']
+           'SCORES3', 'MU_GRID', 'BETAS', 'N_SMOOTH', 'N_NEAR', 'PROPAGATIONS', 'NETWORKS', 'PROPAGATION', 'OPERATORS',
+           'LAMS', 'GAMMAS', 'TRIED_RIDGES', 'OPERATOR_TABLE', 'TABLES', 'median_sigma', 'Nodes', 'best_setting',
+           'search_grids', 'choose_setting', 'reading_rows', 'judge_readings', 'count_within', 'reading_table',
+           'author_width', 'author_nodes', 'compute_reading1', 'experiment_nodes', 'experiment_areas',
+           'compute_experiment', 'shared_grids', 'compute_shared', 'prepare_reading', 'tried', 'pair_scores',
+           'pair_areas', 'reading_areas', 'compute_reading2', 'protein_nodes', 'completed_areas', 'compute_reading3',
+           'fold_areas', 'score_search', 'score_areas', 'transductive_score', 'supervised_score', 'compute_score3',
+           'compute_score2', 'network_inputs', 'similarity_graphs', 'propagate', 'propagation_areas',
+           'compute_propagation', 'operator_ridges', 'operator_areas', 'compute_operator']
 
 # %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #1c96c48c
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ from okbook.rkhs import (
     node_pairs,
 )
 from ..rkhs.folds import diffusion_factor, round_scores
+from ..rkhs.link_operators import leave_one_out_ridges, ridge_by_column
 from ..rkhs.links import curve_areas
 from ..rkhs.search import grid_areas
 from ..tables import Table
@@ -824,24 +826,26 @@ SCORES3 = Table(
     digits=1,
 )
 
-# %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #7fa38d6c
+# %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #4ef7674e
 MU_GRID, BETAS, N_SMOOTH, N_NEAR = (0.01, 0.1, 1.0, 10.0), (0.3, 1.0, 3.0), 150, 10
 PROPAGATIONS = ("labels, twice", "labels, diffused", "links")
 NETWORKS = ("synthetic", "authors", "proteins")
+
+
+def network_inputs(name, draw):
+    """Adjacency and input Gram matrix of the network of a lab."""
+    if name == "proteins":
+        return yeast_task().adjacency, prepare(yeast_task(), "expression")[1]
+    synthetic = name == "synthetic"
+    network = sample_network("0.01", draw) if synthetic else load_network()
+    return network.adjacency, network.gram
 
 
 @lru_cache(maxsize=12)
 def similarity_graphs(name, draw):
     """A network, and two graphs of similar nodes: the Gram matrix of its lab, and its
     part between nearest neighbours, each divided by the mean degree."""
-    if name == "synthetic":
-        network = sample_network("0.01", draw)
-        A, K = network.adjacency, network.gram
-    elif name == "authors":
-        network = load_network()
-        A, K = network.adjacency, network.gram
-    else:
-        A, K = yeast_task().adjacency, prepare(yeast_task(), "expression")[1]
+    A, K = network_inputs(name, draw)
     K = np.maximum(K - np.diag(K.diagonal()), 0.0)
     near = K >= np.sort(K, axis=1)[:, -N_NEAR][:, None]
     graphs = {"all": K + K.T, "near": np.where(near | near.T, K + K.T, 0.0)}
@@ -908,5 +912,79 @@ PROPAGATION = Table(
     digits=1,
     rtol=1e-3,  # scores that are equal but for rounding have no order of their own
 )
+
+# %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #e22dc7c3
+OPERATORS = ("identity", "diffusion", "learnt")
+LAMS, GAMMAS = np.logspace(-3, 2, 6), (0.0, 0.3, 1.0, 3.0)
+TRIED_RIDGES = np.logspace(-4, 3, 15)
+
+
+def operator_ridges(operator, lam, gamma, nu, G, V):
+    """The ridge of each coordinate of the outputs (thm-linkop-ridges)."""
+    if operator == "learnt":
+        return leave_one_out_ridges(G, V, TRIED_RIDGES)
+    return lam * np.exp(gamma * nu)
+
+
+@lru_cache(maxsize=400)
+def operator_areas(name, operator, rate, draw):
+    """Choose the parameters of an operator on the folds of the labelled nodes; measure
+    both areas of the pairs that are not known."""
+    A, G = network_inputs(name, draw)
+    labelled = labelled_draws(len(A), int(rate) / 100, 1, random_state=draw)[0][0]
+    known, inner = (M[np.ix_(labelled, labelled)] for M in (A, G))
+    folds = node_folds(known, 5, draw, "one")
+    curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
+    lams, gammas = {
+        "identity": (LAMS, GAMMAS[:1]),
+        "diffusion": (LAMS, GAMMAS),
+        "learnt": (LAMS[:1], GAMMAS[:1]),
+    }[operator]
+    settings, means = list(product(lams, gammas, BETAS)), []
+    for lam, gamma in product(lams, gammas):
+        areas = []
+        for fold in curved:
+            kept = fold.nodes[: fold.n_kept]
+            G_kept = inner[np.ix_(kept, kept)]
+            ridges = operator_ridges(operator, lam, gamma, fold.nu, G_kept, fold.V)
+            E = ridge_by_column(G_kept, inner[fold.nodes][:, kept], fold.V, ridges)
+            areas.append(
+                [curve_areas(fold.truth, fold.scores(E, beta))[0] for beta in BETAS]
+            )
+        means += np.mean(areas, axis=0).tolist() if curved else [0.0] * len(BETAS)
+    lam, gamma, beta = settings[first_largest(means, MEAN_TERMS)]
+    nu, V = np.linalg.eigh(graph_laplacian(known))
+    ridges = operator_ridges(operator, lam, gamma, nu, inner, V)
+    E = ridge_by_column(inner, G[:, labelled], V, ridges) * np.exp(-beta * nu / 2)
+    pairs = np.triu(node_pairs(len(A), labelled))
+    found = curve_areas(A[pairs] > 0, round_scores((E @ E.T)[pairs]))
+    return tuple(100.0 * float(area) for area in found)
+
+
+def compute_operator(name, operator, area, rate, repeat):
+    """Compute a cell of ``rrsn-operators``."""
+    return operator_areas(name, operator, rate, repeat)[area == "auc-pr"]
+
+
+OPERATOR_TABLE = Table(
+    id="rrsn-operators",
+    rows={
+        f"{name}, {operator}": {"name": name, "operator": operator}
+        for name, operator in product(NETWORKS, OPERATORS)
+    },
+    columns=COLUMNS3,
+    repeats=N_DRAWS,
+    compute=compute_operator,
+    datasets=["nips_coauthors", "yeast_ppi"],
+    slice=[
+        ("synthetic, diffusion", "auc-roc 10", 0),
+        ("proteins, learnt", "auc-pr 10", 1),
+    ],
+    summary="three networks: operators between the outputs, one of them learnt",
+    units="area under the curve, in percent",
+    digits=1,
+    rtol=1e-3,  # scores that are equal but for rounding have no order of their own
+)
 TABLES = [SCREENED1, FULL1, EXPERIMENTS_TABLE, SHARED]
-TABLES += [SCREENED2, SCREENED3, FULL3, SCORES2, SCORES3, PROPAGATION]
+TABLES += [SCREENED2, SCREENED3, FULL3, SCORES2, SCORES3]
+TABLES += [PROPAGATION, OPERATOR_TABLE]
