@@ -66,7 +66,7 @@ def test_the_course_is_short():
 
 @pytest.mark.parametrize("name", of_layer("labs"))
 def test_a_lab_is_short(name):
-    assert page(name).words <= {"51_noise": 3600}.get(name, LAB)
+    assert page(name).words <= LAB
 
 
 def test_what_is_measured():
