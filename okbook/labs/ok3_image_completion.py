@@ -5,13 +5,12 @@
 # %% auto #0
 __all__ = ['SIGMA', 'LEVELS', 'NEIGHBOURS', 'SIGMAS', 'LAM_GRID', 'EXTRA_TREES', 'BAGGING', 'METHODS', 'TABLE', 'READINGS',
            'READINGS_TABLE', 'VARIANTS', 'SENSITIVITY', 'SEEDS', 'PICTURED', 'DIGITS', 'FIGURE1', 'STOPPING',
-           'STOPPING_TABLE', 'PRUNING_TABLE', 'GROWTH', 'DEFAULTS', 'SCOPES', 'GROWTH_TABLE', 'POINTS', 'POINTS_TABLE',
-           'BOUND', 'TABLES', 'Completion', 'usps_completion', 'digits_completion', 'line_to_number', 'number_to_line',
-           'split', 'base_prediction', 'lower_bound', 'select_by_inner_folds', 'output_options', 'complete_by_knn',
-           'kde_errors', 'complete_by_kde', 'complete_by_trees', 'completion_error', 'compute_cell', 'compute_reading',
-           'complete_by_selected_tree', 'compute_variant', 'compute_seed', 'compute_picture', 'compute_importance',
-           'compute_stopping', 'complete_by_pruned_tree', 'compute_pruned', 'compute_growth', 'compute_point',
-           'compute_bound']
+           'STOPPING_TABLE', 'PRUNING_TABLE', 'POINTS', 'POINTS_TABLE', 'BOUND', 'TABLES', 'Completion',
+           'usps_completion', 'digits_completion', 'line_to_number', 'number_to_line', 'split', 'base_prediction',
+           'lower_bound', 'select_by_inner_folds', 'output_options', 'complete_by_knn', 'kde_errors', 'complete_by_kde',
+           'complete_by_trees', 'completion_error', 'compute_cell', 'compute_reading', 'complete_by_selected_tree',
+           'compute_variant', 'compute_seed', 'compute_picture', 'compute_importance', 'compute_stopping',
+           'complete_by_pruned_tree', 'compute_pruned', 'compute_point', 'compute_bound']
 
 # %% ../../nbs/11_image_completion.ipynb #9954d524
 from dataclasses import dataclass, replace
@@ -587,54 +586,6 @@ PRUNING_TABLE = Table(
     units="RBF loss, from 0 (perfect) to 2",
 )
 
-# %% ../../nbs/11_image_completion.ipynb #b17a0002
-GROWTH = {
-    "grown to the end": {},
-    "nodes of at least 5": {"min_samples_split": 5},
-    "depth at most 8": {"max_depth": 8},
-    "decrease at least 0.001": {"min_impurity_decrease": 0.001},
-    "decrease at least 0.003": {"min_impurity_decrease": 0.003},
-}
-DEFAULTS = {
-    "K = p, n_min = 5": {},
-    "K = p, n_min = 2": {"min_samples_split": 2},
-    "K = sqrt(p), n_min = 2": {"min_samples_split": 2, "max_features": "sqrt"},
-}
-SCOPES = {
-    "single tree": (_TREE,),
-    "single tree, bagging": (_TREE, _BAG),
-    "all trees": (_TREE, _BAG, _EXTRA),
-}
-
-
-def compute_growth(method, size, repeat, seed, growth, defaults=None):
-    """Compute a cell of ``ok3-table1-growth``: trees under a reading of how they
-    grow."""
-    function, options = METHODS[method]
-    options = options | DEFAULTS.get(defaults, {}) | growth
-    return completion_error(usps_completion(), function, options, size, repeat, seed)
-
-
-GROWTH_TABLE = Table(
-    id="ok3-table1-growth",
-    rows={name: {"growth": rule} for name, rule in GROWTH.items()},
-    columns={
-        f"{name}, {size}": {"method": method, "size": size, "defaults": defaults}
-        for name, method, defaults in (
-            (_TREE, _TREE, None),
-            (_BAG, _BAG, None),
-            *((f"{_EXTRA}, {name}", _EXTRA, name) for name in DEFAULTS),
-        )
-        for size in TABLE.columns
-    },
-    repeats=5,
-    compute=compute_growth,
-    datasets=["usps"],
-    slice=[("depth at most 8", f"{_TREE}, 200", 0)],
-    summary="image completion: the readings of how trees grow",
-    units="RBF loss, from 0 (perfect) to 2",
-)
-
 # %% ../../nbs/11_image_completion.ipynb #6f505dce
 POINTS = {
     _TREE: METHODS[_TREE][1],
@@ -710,7 +661,6 @@ TABLES = [
     READINGS_TABLE,
     STOPPING_TABLE,
     PRUNING_TABLE,
-    GROWTH_TABLE,
     POINTS_TABLE,
     BOUND,
     DIGITS,

@@ -20,7 +20,6 @@ LONGER = {
     "nbs/21_synthetic_networks.html": "one lab, its table and its questions: 29",
     "nbs/23_protein_interactions.html": "one lab, two of the source's tables: 28",
     "nbs/41_protein_localisation.html": "one lab, its table and what explains it: 30",
-    "nbs/51_noise.html": "one lab, twelve sets of data: 29",
 }
 
 # By rule and selector: what is sphinx-book-theme's own, or Sphinx's.

@@ -197,14 +197,14 @@ def known_point_leads_in_one_table_only():
 # Of each conclusion the page, words of it, and what the tables must say for it.
 SAID = [
     (
-        "41_protein_localisation_1_readings",
+        "41_protein_localisation_1_reproduction",
         "Class by class the periplasm, which is substituted as a whole, and "
         "*extracellular*, which holds the source's own proteins, fall short in all "
         "four rows, whereas *outer membrane*, substituted too, does not in any",
         periplasm_and_extracellular_fall_short,
     ),
     (
-        "41_protein_localisation_1_readings",
+        "41_protein_localisation_1_reproduction",
         "reach all twelve printed numbers on ten trials, and both lower most of the "
         "twelve scores",
         both_readings_lower_most_scores,

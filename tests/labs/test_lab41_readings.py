@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lab_tools import check_cells
 
-from okbook.labs import mkl_protein_readings as lab
+from okbook.labs import mkl_reproduction as lab
 from okbook.mkl import PairProblem, make_regularizer
 
 

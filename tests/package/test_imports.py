@@ -218,7 +218,7 @@ def test_no_underscore_on_a_page():
         ("05_ensembles_1_adaboost", "05_ensembles_2_weak_learners", True),
         ("05_ensembles_2_weak_learners", "05_ensembles_6_trees", True),
         ("05_ensembles_3_margins", "05_ensembles_4_diversity", False),
-        ("51_noise", "51_noise_1_protocol", True),
+        ("51_noise", "51_noise_1_reproduction", True),
         ("91_tables", "90_datasets", True),
         ("91_tables", "01_trees", False),
         ("91_tables_1_runs", "91_tables", True),
