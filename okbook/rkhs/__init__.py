@@ -6,7 +6,8 @@ dependency estimation, ``operators`` spaces of operator-valued kernels,
 ``decomposable`` other operator-valued kernels and another loss, ``links`` the
 prediction of links in a network, ``folds`` and ``search`` the choice of its parameters,
 ``networks`` other methods for it, ``propagation`` labels and links that spread over a
-graph, and ``two_sides`` links between two kinds of nodes.
+graph, ``link_operators`` a ridge for each coordinate of their outputs, and
+``two_sides`` links between two kinds of nodes.
 """
 
 from .decomposable import (
