@@ -827,7 +827,7 @@ SCORES3 = Table(
 )
 
 # %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #4ef7674e
-MU_GRID, BETAS, N_SMOOTH, N_NEAR = (0.01, 0.1, 1.0, 10.0), (0.3, 1.0, 3.0), 150, 10
+MU_GRID, BETAS, N_SMOOTH, N_NEAR = (0.01, 0.1, 1.0, 10.0), (0.3, 1.0, 3.0), 60, 10
 PROPAGATIONS = ("labels, twice", "labels, diffused", "links")
 NETWORKS = ("synthetic", "authors", "proteins")
 

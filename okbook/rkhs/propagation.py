@@ -159,12 +159,12 @@ def link_propagation(
         LinearOperator((r * r, r * r), left, dtype=float),
         (Q_l.T @ A @ Q_l).ravel(),
         rtol=tol,
-        maxiter=20 * r,
+        maxiter=100 * r,
         M=LinearOperator((r * r, r * r), lambda v: scale * v, dtype=float),
     )
     if steps_left:
         raise ValueError(
-            f"The conjugate gradients did not reach tol = {tol:g} in {20 * r} steps: "
+            f"The conjugate gradients did not reach tol = {tol:g} in {100 * r} steps: "
             "take a larger mu, a larger tol, or fewer n_components."
         )
     F = Q @ g.reshape(r, r) @ Q.T
