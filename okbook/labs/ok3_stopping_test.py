@@ -6,7 +6,7 @@
 __all__ = ['SIZES', 'LEVELS', 'N_PERMUTATIONS', 'MEASURES', 'TREES', 'TABLES', 'best_split', 'is_significant', 'tested_leaves',
            'unexplained', 'tree_weights', 'selected', 'penalties', 'run_trees', 'compute_tree']
 
-# %% ../../nbs/14_stopping_test.ipynb #54253821
+# %% ../../nbs/14_stopping_test.ipynb #efbf3cc8
 from functools import lru_cache
 
 import numpy as np
@@ -16,7 +16,7 @@ from .ok3_output_kernels import decode, halves, output_grams
 from ..tables import Table
 from ..trees import OutputKernelTree
 
-# %% ../../nbs/14_stopping_test.ipynb #fe55e2e9
+# %% ../../nbs/14_stopping_test.ipynb #4d985d4a
 def best_split(X, K):
     "The stump of the best split of a node, and the decrease of its variance."
     if len(X) == 1:
@@ -39,7 +39,7 @@ def is_significant(X, K, gain, level, n_permutations, rng):
             return False
     return allowed > 0
 
-# %% ../../nbs/14_stopping_test.ipynb #49597b37
+# %% ../../nbs/14_stopping_test.ipynb #5bf01fc7
 def tested_leaves(X, K, X_new, level, n_permutations, rng):
     "The training examples in the leaf of each new input, and the number of leaves."
     leaves, found = [], [None] * len(X_new)
@@ -64,7 +64,7 @@ def tested_leaves(X, K, X_new, level, n_permutations, rng):
     grow(np.arange(len(X)), np.arange(len(X_new)))
     return found, len(leaves)
 
-# %% ../../nbs/14_stopping_test.ipynb #e725538c
+# %% ../../nbs/14_stopping_test.ipynb #291f3cef
 SIZES, LEVELS, N_PERMUTATIONS = (1, 2, 3, 5, 8, 12, 20), (0.05, 0.01), 199
 MEASURES = ("unexplained", "digit", "leaves")
 TREES = ("full", "minimal leaf", "pruned", *(f"tested at {a:g}" for a in LEVELS))

@@ -612,10 +612,6 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         Time of diffusion of the output kernel, not negative.
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it.
-    similarity : {"product", "cosine", "cosine_known"}, default="product"
-        The score of a pair: the scalar product of two predicted points; their cosine;
-        or the cosine with the *known* point of a labelled node in the place of its
-        predicted one, which needs inputs, and folds of nodes.
     cv : int or splitter, default=5
         Folds of the labelled nodes on which the threshold is chosen. Not used if it is
         given.
@@ -629,6 +625,10 @@ class LinkPredictor(_NodeEmbeddingMixin, BaseEstimator):
         and works so.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
+    similarity : {"product", "cosine", "cosine_known"}, default="product"
+        The score of a pair: the scalar product of two predicted points; their cosine;
+        or the cosine with the *known* point of a labelled node in the place of its
+        predicted one, which needs inputs, and folds of nodes.
 
     Attributes
     ----------

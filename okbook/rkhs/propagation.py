@@ -12,14 +12,17 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, cg
-from sklearn.utils import check_scalar
+from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array, ArrayLike, Inputs
 from ..core import graph_laplacian
 from ..core.checks import check_square
 from .semi_supervised import check_graph, check_labelled
 
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+
 # %% ../../nbs/02_rkhs_15_propagation.ipynb #6162f86d
+@validate_params({"mu": [_POSITIVE]}, prefer_skip_nested_validation=True)
 def label_propagation(W: Inputs, labelled: ArrayLike, mu: float = 1.0) -> Array:
     r"""Spread labels over a graph: the weights of the labelled nodes at all nodes.
 
@@ -62,7 +65,6 @@ def label_propagation(W: Inputs, labelled: ArrayLike, mu: float = 1.0) -> Array:
     >>> label_propagation(W, [0, 4], mu=1e-9).round(2) @ [0.0, 1.0]
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    check_scalar(mu, "mu", Real, min_val=0.0, include_boundaries="neither")
     W = check_graph(W)
     labelled = check_labelled(labelled, W.shape[0])
     _, component = connected_components(W, directed=False)
@@ -75,6 +77,14 @@ def label_propagation(W: Inputs, labelled: ArrayLike, mu: float = 1.0) -> Array:
     return P
 
 # %% ../../nbs/02_rkhs_15_propagation.ipynb #41c56bf3
+@validate_params(
+    {
+        "mu": [_POSITIVE],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [_POSITIVE],
+    },
+    prefer_skip_nested_validation=True,
+)
 def link_propagation(
     W: Inputs,
     A: ArrayLike,
@@ -100,7 +110,8 @@ def link_propagation(
     mu : float, default=1.0
         What a difference along an edge costs, positive.
     n_components : int, optional
-        How many eigenvectors of the Laplacian are kept, the smoothest; by default all.
+        How many eigenvectors of the Laplacian are kept at most, the smoothest; by
+        default all.
     tol : float, default=1e-8
         The relative residual at which the conjugate gradients stop.
 
@@ -133,12 +144,9 @@ def link_propagation(
     >>> bool(F[2, 0] > 0.1 and abs(F[2, 3]) < 1e-6)
     True
     """
-    check_scalar(mu, "mu", Real, min_val=0.0, include_boundaries="neither")
-    check_scalar(tol, "tol", Real, min_val=0.0, include_boundaries="neither")
     W = check_graph(W)
     n = W.shape[0]
-    r = n if n_components is None else n_components
-    check_scalar(r, "n_components", Integral, min_val=1, max_val=n)
+    r = n if n_components is None else min(n_components, n)
     labelled, A = check_labelled(labelled, n), check_square(A, "A")
     if len(A) != len(labelled) or not np.allclose(A, A.T):
         raise ValueError(

@@ -272,8 +272,6 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
     threshold : {"f1", "balanced"} or float, default="f1"
         The threshold, or the rule by which :func:`choose_threshold` chooses it on the
         pairs of all folds together.
-    similarity : {"product", "cosine", "cosine_known"}, default="product"
-        The score of a pair, as in :class:`LinkPredictor`.
     cv : int or splitter, default=5
         Folds of the labelled nodes.
     pairs : {"any", "one", "both", "known"}, default="any"
@@ -288,6 +286,8 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         with other labelled nodes.
     random_state : int, RandomState or None, default=None
         Seed of the folds.
+    similarity : {"product", "cosine", "cosine_known"}, default="product"
+        The score of a pair, as in :class:`LinkPredictor`.
 
     Attributes
     ----------

@@ -143,6 +143,6 @@ def test_what_is_refused(graph):
     with pytest.raises(ValueError, match="symmetric"):
         link_propagation(W, np.triu(A), labelled)
     with pytest.raises(ValueError, match="n_components"):
-        link_propagation(W, A, labelled, n_components=11)
+        link_propagation(W, A, labelled, n_components=0)
     with pytest.raises(ValueError):
         label_propagation(-W, labelled)
