@@ -149,14 +149,18 @@ def test_solutions_of_a_week_have_all_points(week):
         assert lost(made) == [], page
 
 
-def test_a_solution_that_fails_is_noticed():
-    made = assignments.sheet(PAGE, PAGES[PAGE], LABELS[:1], raw(PAGE))
+def test_what_fails_or_replaces_a_helper_is_noticed():
+    wrong, deceiving = LABELS[:2]
+    made = assignments.sheet(PAGE, PAGES[PAGE], LABELS[:2], raw(PAGE))
     for cell in made.cells:
         cell.source = cell.source.replace("- block.mean()", "- 2 * block.mean()")
-    names = [said.split(":")[0] for said in lost(made)]
-    assert names == [
-        f"{LABELS[0]}-{kind}-1 AssertionError" for kind in ("seen", "hidden")
-    ]
+        if cell.metadata["nbgrader"]["grade_id"] == f"{deceiving}-answer":
+            cell.source += "\nokb_array = lambda value: value"
+    first, second, third = lost(made)
+    assert first.startswith(f"{wrong}-seen-1 AssertionError: node_variance returned")
+    assert second.startswith(f"{wrong}-hidden-1 AssertionError: node_variance returned")
+    assert third.startswith(f"{deceiving}-seen-1 AssertionError: replaced")
+    assert third.endswith("okb_array")
 
 
 # One sheet through nbgrader
