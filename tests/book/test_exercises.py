@@ -216,7 +216,9 @@ def okb_answer(source, own, form):
 """
 FORMED = ("lists", "float32", "columns")
 # Answers of other forms that are rightly refused, and why.
-REFUSED = {}
+REFUSED = {
+    ("ex-cert-sum", "float32"): "the interval has to hold the sum of doubles exactly",
+}
 
 
 # Its names are inside of a function: a page may have the same.
