@@ -2,9 +2,8 @@
 
 A sheet of five exercises of one page is written, handed in by sixty students whose
 answers are right, wrong, empty or constant, and marked by one ``nbgrader autograde``.
-Told are the processor's seconds of it and of its kernels, one thread each. With
-``--store`` they go to ``benchmarks/marking.csv``, which the page for teachers quotes;
-``--week week3`` marks a week's sheet, which has a notebook for each of its pages.
+Told are the processor's seconds of it and of its kernels, one thread each. ``--week
+week3`` marks a week's sheet, which has a notebook for each of its pages.
 """
 
 import argparse
@@ -20,7 +19,7 @@ from pathlib import Path
 import nbformat
 
 # before nbgrader starts its kernels: it sets the number of threads
-from measure import report, store  # isort: skip
+from measure import report  # isort: skip
 from okbook_book import assignments, exercises, project
 
 PAGE = "01_trees"
@@ -95,15 +94,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--students", type=int, default=60)
     parser.add_argument("--week", help="a week of the plan, in place of five exercises")
-    parser.add_argument("--store", action="store_true", help="keep the figures")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as course:
         sheets, asked, took = mark(Path(course), given.week, given.students)
     work = f"marking {asked} exercises on {sheets} page{'s' * (sheets > 1)}"
     wanted = "below 600" if given.students == 60 else ""
     report(work, given.students, took, wanted=wanted)
-    if given.store:
-        store(__file__)
 
 
 if __name__ == "__main__":
