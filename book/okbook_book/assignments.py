@@ -273,6 +273,11 @@ def relied_on(test, own):
     return sorted(name for name in chains if name.partition(".")[0] in roots)
 
 
+def helpers():
+    "What a notebook's first cell defines for its tests."
+    return sorted(n for n in names(classes.TEST)[0] if n.startswith("okb_"))
+
+
 def rubric_points(text):
     "How many points a rubric gives; 0 if there is none."
     rubric = re.search(r"\*\*Rubric\.\*\* (.*)", text)
@@ -325,7 +330,7 @@ def exercise_cells(nb, exercise, text):
         marks = {"grade": True, "points": 2 * points / len(rounds) / len(tests)}
         for kind, number in itertools.product(rounds, range(len(tests))):
             test, plain = rounds[kind][number], tests[number]
-            relied = relied_on(f"{plain}\nokb_test, okb_unpacked", {*own})
+            relied = relied_on(f"{plain}\n{', '.join(helpers())}", {*own})
             check = f"okb_check({', '.join(map(repr, relied))})"
             source = f"{hidden(check)}\n{test}"
             if kind == "hidden":

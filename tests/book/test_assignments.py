@@ -2,6 +2,7 @@
 to its gradebook, with answers that are right, wrong, copied, endless or deceive."""
 
 import csv
+import json
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ import nbformat
 import pytest
 
 from okbook_book import assignments, classes, exercises
-from okbook_book.project import notebooks
+from okbook_book.project import notebooks, plain
 
 PAGES = {path.stem: nb for path, nb in notebooks()}
 FOUND = {name: exercises.exercises(nb) for name, nb in PAGES.items()}
@@ -100,6 +101,66 @@ def test_figures_are_put_into_the_students_notebooks(tmp_path, monkeypatch):
     classes.add_figures()
     found = nbformat.read(tmp_path / "student" / "01_a.ipynb", as_version=4).cells
     assert found[0].outputs == [image] and not found[1].outputs
+
+
+# Each week's sheet, by its own solutions
+
+WHOLE = """
+def okb_run_all():
+    import json, sys
+
+    for name, source in json.load(sys.stdin):
+        try:
+            exec(source, globals())
+        except BaseException as error:
+            print("lost", name, f"{type(error).__name__}: {error}", flush=True)
+
+okb_run_all()
+"""
+
+
+def lost(made):
+    "The cells of a sheet that fail where all solutions are in their places."
+    cells = [(c.metadata["nbgrader"]["grade_id"], c) for c in made.cells]
+    code = [(name, plain(c.source)) for name, c in cells if c.cell_type == "code"]
+    done = subprocess.run(
+        [sys.executable, "-c", WHOLE],
+        input=json.dumps(code),
+        capture_output=True,
+        text=True,
+        env=os.environ | {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return re.findall("^lost (.*)$", done.stdout, re.M)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("week", assignments.plan())
+def test_solutions_of_a_week_have_all_points(week):
+    for page, labels in assignments.chosen(week)[1].items():
+        made, found = (
+            assignments.sheet(page, PAGES[page], labels, raw(page)),
+            FOUND[page],
+        )
+        tested = [m for m in labels if found[m].parts]
+        levels = [assignments.POINTS[found[label].level] for label in tested]
+        marks = [c.metadata["nbgrader"] for c in made.cells if c.cell_type == "code"]
+        assert sum(its.get("points", 0) for its in marks) == 2 * sum(levels)
+        assert lost(made) == [], page
+
+
+def test_what_fails_or_replaces_a_helper_is_noticed():
+    wrong, deceiving = LABELS[:2]
+    made = assignments.sheet(PAGE, PAGES[PAGE], LABELS[:2], raw(PAGE))
+    for cell in made.cells:
+        cell.source = cell.source.replace("- block.mean()", "- 2 * block.mean()")
+        if cell.metadata["nbgrader"]["grade_id"] == f"{deceiving}-answer":
+            cell.source += "\nokb_array = lambda value: value"
+    first, second, third = lost(made)
+    assert first.startswith(f"{wrong}-seen-1 AssertionError: node_variance returned")
+    assert second.startswith(f"{wrong}-hidden-1 AssertionError: node_variance returned")
+    assert third.startswith(f"{deceiving}-seen-1 AssertionError: replaced")
+    assert third.endswith("okb_array")
 
 
 # One sheet through nbgrader

@@ -1,8 +1,9 @@
 """Every exercise and every quiz of the book, in the format of the class edition.
 
 A test must fail for the stub, pass for the solution and for right answers that are
-written differently, on other draws as well, and reject wrong ones. The cells are those
-of a marked sheet; the first one of a page runs once, and each answer in a fork of it.
+written differently or return lists or float32, on other draws as well, and reject wrong
+ones; an answer of shape (n, 1) passes or is told its shape. The cells are those of a
+marked sheet; the first one of a page runs once, and each answer in a fork of it.
 """
 
 import ast
@@ -129,6 +130,24 @@ def test_a_test_tells_what_was_returned():
     assert told(body, "None\ndel f") == f"AssertionError: {missing}"
 
 
+def test_lists_of_numbers_are_arrays_for_a_test_and_lists_for_the_answer():
+    body = "assert (f(2) * np.ones(2)).shape == (2,), 'no'"
+    assert told(body, "lambda n: [1.5, 2]") == ""
+    assert told("assert f(2)[1].shape == (1, 2), 'no'", "lambda n: (1, [[3, 4]])") == ""
+    inner = "lambda n: [n] if n == 0 else f(n - 1) + [n]"
+    assert told("assert f(3).tolist() == [0, 1, 2, 3], 'no'", inner) == ""
+    for kept in ("[]", "[[1], [2, 3]]", "['a']", "[None]"):
+        assert told(f"assert f() == {kept}, 'no'", f"lambda: {kept}") == ""
+
+
+def test_a_test_tells_the_shapes_of_all_that_was_returned():
+    said = told("assert 0, 'no'\n", "abs")  # before any call
+    assert said == "AssertionError: no"
+    answer = "lambda: (np.ones((2, 1)), 3, np.ones(2))"
+    said = told("assert f()[0].ndim == 1, 'one for each'", answer)
+    assert said.endswith(" of shape (2, 1) and (2,): one for each")
+
+
 @pytest.mark.parametrize(
     "answer, given",
     [
@@ -160,6 +179,46 @@ def test_a_test_of_what_is_withheld_does_not_show_the_answer():
         exec(packed, space)
     exec("f = lambda a: 3", space)
     exec(packed, space)
+
+
+# An answer in another form: what its functions return to the test, as an answer of
+# somebody else may return it.
+FORMS = """
+def okb_answer(source, own, form):
+    import functools, inspect
+    import numpy as np
+
+    def lists(value):
+        return value.tolist() if type(value) is np.ndarray else value
+
+    def float32(value):
+        double = getattr(value, "dtype", None) == np.float64
+        return value.astype(np.float32) if double else value
+
+    def columns(value):
+        flat = type(value) is np.ndarray and value.ndim == 1
+        return value[:, None] if flat else value
+
+    def formed(value):
+        if type(value) is tuple:
+            return tuple(map(formed, value))
+        return forms[form](value)
+
+    def returning(function):
+        return functools.wraps(function)(lambda *a, **k: formed(function(*a, **k)))
+
+    forms = {f.__name__: f for f in (lists, float32, columns)}
+    space = dict(globals())
+    exec(source, space)
+    for name in own:
+        function = inspect.isfunction(space[name])
+        globals()[name] = returning(space[name]) if function else space[name]
+"""
+FORMED = ("lists", "float32", "columns")
+# Answers of other forms that are rightly refused, and why.
+REFUSED = {
+    ("ex-cert-sum", "float32"): "the interval has to hold the sum of doubles exactly",
+}
 
 
 # Its names are inside of a function: a page may have the same.
@@ -200,9 +259,12 @@ def judged(page):
         both = seen + [cells[n] for n in cells if n.startswith(f"{label}-hidden-")]
         answers.append((label, "stub", [stub, *seen]))
         answers.append((label, "solution", [cells[f"{label}-answer"], *both]))
+        own = exercises.functions(nb, found[label])
+        for form in FORMED:
+            answer = f"okb_answer({cells[f'{label}-answer']!r}, {own}, {form!r})"
+            answers.append((label, form, [FORMS, answer, *both]))
         if len(seen) > 1:
             known = "\n".join(exercises.sources(nb, found[label], "solution"))
-            own = exercises.functions(nb, found[label])
             one = [f for f in ast.parse(known).body if getattr(f, "name", "") != own[1]]
             first = "\n".join(map(ast.unparse, one))
             answers.append((label, "first function", [stub, first, seen[0]]))
@@ -229,7 +291,14 @@ WITH_TESTS = [n for n, found in FOUND.items() if any(e.parts for e in found.valu
 def test_tests_pass_right_answers_and_reject_wrong_ones(page):
     wrong = []
     for label, kind, said, seconds in judged(page):
-        if (kind in ("solution", "right", "first function")) != (said == ""):
+        refused = (label, kind) in REFUSED
+        if kind == "columns":  # accepted, or refused with the shape
+            right = said == "" or re.search(r" of shape .*\(\d+, 1\)", said)
+        elif kind in ("solution", "right", "first function", *FORMED):
+            right = (said == "") != refused
+        else:
+            right = said != ""
+        if not right:
             wrong.append(f"{label}, {kind}: {said or 'passes'}")
         if kind == "stub" and not re.match("(Assertion|Type)Error", said):
             wrong.append(f"{label}: an empty answer is told {said!r}")
