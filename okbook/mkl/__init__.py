@@ -3,7 +3,8 @@
 ``pairs`` has the problem on pairs of examples and its regularisers, ``duality`` its
 dual and the certificates, ``solvers`` the solvers, ``path`` solutions for many values
 of lambda, and ``machines`` the transformer that combines kernels and the support
-vector machines on a combined kernel. ``semidefinite`` learns the Gram matrix and the machine in one program, for comparison.
+vector machines on a combined kernel. For comparison, ``stochastic`` has the stochastic
+gradients, and ``semidefinite`` learns the Gram matrix and the machine in one program.
 """
 
 from .certificates import (
@@ -43,6 +44,9 @@ from .solvers import (
     solve_newton,
     solve_sgd,
 )
+from .stochastic import (
+    solve_stochastic,
+)
 
 __all__ = [
     "AlignmentMKL",
@@ -67,5 +71,6 @@ __all__ = [
     "solve_cvxpy",
     "solve_newton",
     "solve_sgd",
+    "solve_stochastic",
     "standardize_gram",
 ]
