@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['solve_stochastic']
 
-# %% ../../nbs/04_mkl_7_stochastic.ipynb #5ba4bc60
+# %% ../../nbs/04_mkl_7_stochastic.ipynb #ec8f4c87
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
 
@@ -32,13 +32,13 @@ from okbook.mkl.solvers import (
 if TYPE_CHECKING:  # for signatures
     from okbook.mkl.pairs import PairProblem, Regularizer
 
-# %% ../../nbs/04_mkl_7_stochastic.ipynb #a52b1b3a
+# %% ../../nbs/04_mkl_7_stochastic.ipynb #57c92275
 @register_jitable(inline="always")
 def _proximal(x, length, threshold, modulus):
     "Where a proximal step of a weight ends, eq-mklsgd-formula."
     return max(x - length * threshold, 0.0) / (1.0 + length * modulus)
 
-# %% ../../nbs/04_mkl_7_stochastic.ipynb #8115484e
+# %% ../../nbs/04_mkl_7_stochastic.ipynb #4cba5922
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _stochastic_steps(
     Z, t, draws, factors, lengths, delta, known, adjoint, threshold, M, modulus, state
@@ -67,7 +67,7 @@ def _stochastic_steps(
             mu[m] = _proximal(x, lengths[step], threshold[m], modulus)
             mean[m] += 2.0 / (k + 1.0) * (mu[m] - mean[m])
 
-# %% ../../nbs/04_mkl_7_stochastic.ipynb #6c713742
+# %% ../../nbs/04_mkl_7_stochastic.ipynb #bdb3da45
 # A quadratic term whose entries are smaller than this is diagonal.
 _NO_ENTRY = 1e-12
 
@@ -234,8 +234,9 @@ def solve_stochastic(
         delta,
     )
     with _single_threaded_blas():
-        start = np.zeros(problem.n_kernels), delta or _FIRST_WIDTH
-        solver.solve(state, solver.loss.evaluate(*start))
+        start = solver.loss.evaluate(np.zeros(problem.n_kernels), delta or _FIRST_WIDTH)
+        state.n_passes = solver.loss.passes
+        solver.solve(state, start)
     proof = (None, 1.0)
     if state.proof is not None:
         proof = state.proof.mu, state.proof.delta
