@@ -3,8 +3,9 @@
 ``pairs`` has the problem on pairs of examples and its regularisers, ``duality`` its
 dual and the certificates, ``solvers`` the solvers, ``path`` solutions for many values
 of lambda, and ``machines`` the transformer that combines kernels and the support
-vector machines on a combined kernel. For comparison, ``stochastic`` has the stochastic
-gradients, and ``semidefinite`` learns the Gram matrix and the machine in one program.
+vector machines on a combined kernel. ``norms`` has powers and groups as
+regularisers. For comparison, ``stochastic`` has the stochastic gradients, and
+``semidefinite`` learns the Gram matrix and the machine in one program.
 """
 
 from .certificates import (
@@ -25,6 +26,11 @@ from .machines import (
     UniformMKL,
     alignment_weights,
     combine_grams,
+)
+from .norms import (
+    GroupRegularizer,
+    PowerRegularizer,
+    solve_norm,
 )
 from .pairs import (
     PairProblem,
@@ -51,8 +57,10 @@ from .stochastic import (
 __all__ = [
     "AlignmentMKL",
     "BestKernel",
+    "GroupRegularizer",
     "KernelCombiner",
     "PairProblem",
+    "PowerRegularizer",
     "Regularizer",
     "StandardizedKernelsMixin",
     "TwoStageMKL",
@@ -70,6 +78,7 @@ __all__ = [
     "pair_labels",
     "solve_cvxpy",
     "solve_newton",
+    "solve_norm",
     "solve_sgd",
     "solve_stochastic",
     "standardize_gram",

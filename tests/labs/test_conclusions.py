@@ -215,8 +215,8 @@ SAID = [
     ),
     (
         "41_protein_localisation_1_readings",
-        "The first expectation fails for $R_1$ with $\\lambda = 10^{-3}$, and the second "
-        "for $R_1$ with both values",
+        "The first expectation fails for $R_1$ with $\\lambda = 10^{-3}$, and the "
+        "second for $R_1$ with both values",
         stochastic_gradients_fail_for_r1,
     ),
     (
