@@ -6,10 +6,10 @@
 __all__ = ['SETS', 'STARTS', 'PAIRS', 'CURVED', 'RULES', 'STOPS', 'CHOICES', 'COUNTS', 'OPEN', 'READINGS', 'MAIN', 'EPOCH',
            'N_STEPS', 'THRESHOLDS', 'WALKS', 'NUMBERS', 'TABLE', 'SURVIVORS', 'FULL', 'TEN', 'TABLES', 'CLASSES',
            'BY_CLASS', 'GAP_TERMS', 'GAP_LAMS', 'GAP_SOLVERS', 'GAP_PASSES', 'GAPS', 'POWERS', 'NORM_ROWS', 'NORM_LAMS',
-           'NORM_COLUMNS', 'PROPERTIES', 'NORMS', 'walk', 'part_problems', 'walk_path', 'held_losses', 'run_readings',
-           'choose_lam', 'curved_steps', 'compute_number', 'inside', 'column_of', 'run_full', 'solve_reading',
-           'compute_full', 'class_scores', 'compute_class', 'train_problem', 'run_gaps', 'compute_gap',
-           'solve_norm_row', 'noisy_tumours', 'run_norm', 'compute_norm']
+           'NORM_SIZES', 'NORM_COLUMNS', 'PROPERTIES', 'NORMS', 'walk', 'part_problems', 'walk_path', 'held_losses',
+           'run_readings', 'choose_lam', 'curved_steps', 'compute_number', 'inside', 'column_of', 'run_full',
+           'solve_reading', 'compute_full', 'class_scores', 'compute_class', 'train_problem', 'run_gaps', 'compute_gap',
+           'norm_lams', 'solve_norm_row', 'noisy_tumours', 'run_norm', 'compute_norm']
 
 # %% ../../nbs/41_protein_localisation_1_readings.ipynb #0a110170
 import warnings
@@ -477,9 +477,17 @@ TABLES.append(GAPS)
 # %% ../../nbs/41_protein_localisation_1_readings.ipynb #932f54a9
 POWERS = ("1", "1.1", "1.5", "2", "4", "16")
 NORM_ROWS = [*(f"p = {p}" for p in POWERS), "groups"]
-NORM_LAMS = (1.0, 0.1, 0.01, 0.001)
+NORM_LAMS, NORM_SIZES = (1.0, 0.1, 0.01, 0.001), (0.03, 0.1, 0.3)
 NORM_COLUMNS = ("accuracy", "kernels", "noise", "groups", "noise groups")
 PROPERTIES = [f"{m % 10}{' noise' if m >= 30 else ''}" for m in range(60)]
+
+
+def norm_lams(row, problem):
+    """The values of lam of a row (eq-mklnorm-lam)."""
+    if row in ("p = 1", "groups"):
+        return NORM_LAMS
+    p, largest = float(row[4:]), problem.adjoint(problem.w).max()
+    return (*NORM_LAMS, *(2 * largest / (p * c ** (p - 1)) for c in NORM_SIZES))
 
 
 def solve_norm_row(row, problem, lam):
@@ -513,9 +521,10 @@ def noisy_tumours(repeat, n=160):
 def run_norm(row, repeat):
     """Choose lam, learn weights, and train a machine."""
     task = noisy_tumours(repeat)
-    fitted = [solve_norm_row(row, task.problems["fit"], lam) for lam in NORM_LAMS]
+    lams = norm_lams(row, task.problems["fit"])
+    fitted = [solve_norm_row(row, task.problems["fit"], lam) for lam in lams]
     losses = np.array([task.problems["held"].loss(found.mu) for found in fitted])
-    lam = NORM_LAMS[int(first_smallest(losses, MEAN_TERMS))]
+    lam = lams[int(first_smallest(losses, MEAN_TERMS))]
     mu = solve_norm_row(row, task.problems["train"], lam).mu
     train, test = task.at["train"], task.at["test"]
     gram, cross = (

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PowerRegularizer', 'GroupRegularizer', 'solve_norm']
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #030d8034
+# %% ../../nbs/04_mkl_8_norms.ipynb #4061aa16
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -18,7 +18,13 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array, ArrayLike
 from .duality import certificate, warn_of_gap
-from .pairs import _FEW, PairProblem, Regularizer, sum_error
+from okbook.mkl.pairs import (
+    _FEW,
+    _UNDERFLOW,
+    PairProblem,
+    Regularizer,
+    sum_error,
+)
 from okbook.mkl.solvers import (
     _MOST_SLACK,
     _NOT_HIGHER,
@@ -33,7 +39,7 @@ from okbook.mkl.solvers import (
     smoothed_dual,
 )
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #d2eede2f
+# %% ../../nbs/04_mkl_8_norms.ipynb #8906b059
 # Rounding errors of a power: this many units for each unit of its logarithm.
 _POWER_UNITS = 16
 
@@ -136,7 +142,7 @@ class PowerRegularizer:
         float
             At least the exact value.
         """
-        return self.value(mu) * (1.0 + self._error(mu, self.exponent))
+        return self.value(mu) * (1.0 + self._error(mu, self.exponent)) + _UNDERFLOW
 
     def scale_dual(self, v: Array, lam: float) -> float:
         """Factor that makes dual variables feasible: all are.
@@ -182,7 +188,7 @@ class PowerRegularizer:
             ratio = 2.0 * rising / (lam * self.exponent)
             mu = ratio**power
             value = (1.0 - 1.0 / self.exponent) * float(rising @ mu)
-        return value * (1.0 + self._error(ratio, power)), mu
+        return value * (1.0 + self._error(ratio, power)) + _UNDERFLOW, mu
 
     dual_value = Regularizer.dual_value
 
@@ -210,7 +216,7 @@ class PowerRegularizer:
         units = _POWER_UNITS * (1.0 + power + 1.0 / (self.exponent - 1.0)) * (1 + size)
         return sum_error(int(units) + len(x) + _FEW)
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #2d1ec53b
+# %% ../../nbs/04_mkl_8_norms.ipynb #c1d9fa34
 class GroupRegularizer:
     r"""The regulariser :math:`R_G(\mu) = \sum_g \sqrt{n_g} \|\mu_g\|`, which switches
     whole groups of kernels off.
@@ -374,7 +380,7 @@ class GroupRegularizer:
         "Bound of the relative rounding error of a norm, and of the sum of norms."
         return sum_error(2 * (self.n_kernels + _FEW))
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #6be4139b
+# %% ../../nbs/04_mkl_8_norms.ipynb #c9051d69
 # Proximal steps for the model of the loss at most, and the part of the largest weight
 # by which the last one moves a weight.
 _MODEL_STEPS, _MODEL_TOL = 5000, 1e-9
