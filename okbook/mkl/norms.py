@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PowerRegularizer', 'GroupRegularizer', 'solve_norm']
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #4061aa16
+# %% ../../nbs/04_mkl_8_norms.ipynb #cc8c9158
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -39,7 +39,7 @@ from okbook.mkl.solvers import (
     smoothed_dual,
 )
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #8906b059
+# %% ../../nbs/04_mkl_8_norms.ipynb #db5d8aeb
 # Rounding errors of a power: this many units for each unit of its logarithm.
 _POWER_UNITS = 16
 
@@ -216,7 +216,7 @@ class PowerRegularizer:
         units = _POWER_UNITS * (1.0 + power + 1.0 / (self.exponent - 1.0)) * (1 + size)
         return sum_error(int(units) + len(x) + _FEW)
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #c1d9fa34
+# %% ../../nbs/04_mkl_8_norms.ipynb #fb1dae00
 class GroupRegularizer:
     r"""The regulariser :math:`R_G(\mu) = \sum_g \sqrt{n_g} \|\mu_g\|`, which switches
     whole groups of kernels off.
@@ -380,7 +380,7 @@ class GroupRegularizer:
         "Bound of the relative rounding error of a norm, and of the sum of norms."
         return sum_error(2 * (self.n_kernels + _FEW))
 
-# %% ../../nbs/04_mkl_8_norms.ipynb #c9051d69
+# %% ../../nbs/04_mkl_8_norms.ipynb #7c698319
 # Proximal steps for the model of the loss at most, and the part of the largest weight
 # by which the last one moves a weight.
 _MODEL_STEPS, _MODEL_TOL = 5000, 1e-9
@@ -443,8 +443,6 @@ class _NormSolver(_NewtonSolver):
 
 @validate_params(
     {
-        "problem": [PairProblem],
-        "regularizer": [PowerRegularizer, GroupRegularizer],
         "lam": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, 1, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -482,6 +480,12 @@ def solve_norm(
         steps; ``n_passes``, how often the pairs have been read; ``trace`` (n, 2),
         passes and gap after each step.
 
+    Raises
+    ------
+    ValueError
+        If the regulariser is linear or quadratic, or made for another number of
+        kernels.
+
     Warns
     -----
     ConvergenceWarning
@@ -506,6 +510,8 @@ def solve_norm(
     >>> found.gap <= 1e-3
     True
     """
+    if isinstance(regularizer, Regularizer):
+        raise ValueError("solve_newton solves the problem with such a regulariser.")
     if regularizer.n_kernels != problem.n_kernels:
         raise ValueError(
             f"The regulariser is made for {regularizer.n_kernels} kernels, and the "

@@ -137,7 +137,7 @@ def test_what_is_refused(problem):
         solve_norm(problem, PowerRegularizer(2, 2), 0.1)
     with pytest.raises(ValueError, match="'exponent' parameter"):
         PowerRegularizer(1.0, 3)
-    with pytest.raises(ValueError, match="'regularizer' parameter"):
+    with pytest.raises(ValueError, match="solve_newton solves"):
         solve_norm(problem, make_regularizer("l1", 6), 0.1)
     with pytest.warns(ConvergenceWarning, match="after 1 steps"):
         solve_norm(problem, PowerRegularizer(1.2, 6), 1e-3, tol=1e-8, max_iter=1)
