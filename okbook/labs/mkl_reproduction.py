@@ -5,17 +5,23 @@
 # %% auto #0
 __all__ = ['SETS', 'STARTS', 'PAIRS', 'CURVED', 'RULES', 'STOPS', 'CHOICES', 'COUNTS', 'OPEN', 'READINGS', 'MAIN', 'EPOCH',
            'N_STEPS', 'THRESHOLDS', 'WALKS', 'NUMBERS', 'TABLE', 'SURVIVORS', 'FULL', 'TEN', 'CLASSES', 'BY_CLASS',
-           'TABLES', 'walk', 'part_problems', 'walk_path', 'held_losses', 'run_readings', 'choose_lam', 'curved_steps',
-           'compute_number', 'inside', 'column_of', 'run_full', 'solve_reading', 'compute_full', 'class_scores',
-           'compute_class']
+           'TABLES', 'GAP_TERMS', 'GAP_LAMS', 'GAP_SOLVERS', 'GAP_PASSES', 'GAPS', 'POWERS', 'NORM_ROWS', 'NORM_LAMS',
+           'NORM_SIZES', 'NORM_COLUMNS', 'PROPERTIES', 'NORMS', 'walk', 'part_problems', 'walk_path', 'held_losses',
+           'run_readings', 'choose_lam', 'curved_steps', 'compute_number', 'inside', 'column_of', 'run_full',
+           'solve_reading', 'compute_full', 'class_scores', 'compute_class', 'train_problem', 'run_gaps', 'compute_gap',
+           'norm_lams', 'solve_norm_row', 'noisy_tumours', 'run_norm', 'compute_norm']
 
 # %% ../../nbs/41_protein_localisation_1_reproduction.ipynb #0a110170
+import warnings
 from functools import cache, partial
 from itertools import product
 
 import numpy as np
 from numba import njit
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
+from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from ..core.rounding import first_smallest
@@ -32,8 +38,17 @@ from okbook.labs.mkl_protein_localisation import (
     prepare,
     search,
     standardized,
+    with_noise,
 )
-from ..mkl import PairProblem, make_regularizer
+from okbook.mkl import (
+    GroupRegularizer,
+    PairProblem,
+    PowerRegularizer,
+    make_regularizer,
+    solve_newton,
+    solve_norm,
+    solve_stochastic,
+)
 from ..mkl.pairs import gram_moments
 from ..tables import Table
 
@@ -393,3 +408,160 @@ BY_CLASS = Table(
     rtol=0.02,
 )
 TABLES = [TABLE, TEN, BY_CLASS]
+
+# %% ../../nbs/41_protein_localisation_1_reproduction.ipynb #3362b33d
+GAP_TERMS = {"R2": "l2", "R1": "l1", "R1+R2Q": "sparse-corr"}
+GAP_LAMS = {"10^-2": 1e-2, "10^-3": 1e-3}
+GAP_SOLVERS = ("constant", "decreasing", "averaged", "svrg", "newton")
+GAP_PASSES = (1, 3, 10, 30, 100)
+
+
+@cache
+def train_problem(trial):
+    """Make the pairs of the training part of psortPos."""
+    task = load_task("psortpos")
+    train = parts(task.y, trial)["train"]
+    grams = np.stack([standardized(K, train, train, train) for K in task.kernels])
+    return draw_pairs(grams, task.y[train], trial)
+
+
+@cache
+def run_gaps(term, solver, lam, trial, tol=1e-5):
+    """Certified gaps of a solver after numbers of passes, and its kernels."""
+    problem = train_problem(trial)
+    term = make_regularizer(GAP_TERMS[term], problem.correlations_)
+    with warnings.catch_warnings():  # where it stops is what is measured
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if solver == "newton":
+            found = solve_newton(problem, term, GAP_LAMS[lam], tol=tol)
+        else:
+            options = {"method": solver, "tol": tol, "random_state": trial}
+            found = solve_stochastic(problem, term, GAP_LAMS[lam], **options)
+    passes, gaps = found.trace.T
+    reached = {n: gaps[passes <= n].min(initial=1.0) for n in GAP_PASSES}
+    return reached | {"kernels": np.count_nonzero(found.mu)}
+
+
+def compute_gap(term, solver, lam, quantity, repeat):
+    """Compute a cell of ``mkl-table1-gaps``."""
+    return run_gaps(term, solver, lam, repeat + 1)[quantity]
+
+
+GAPS = Table(
+    id="mkl-table1-gaps",
+    rows={
+        f"{term}: {solver}": {"term": term, "solver": solver}
+        for term, solver in product(GAP_TERMS, GAP_SOLVERS)
+    },
+    columns={
+        f"{lam}: {name}": {"lam": lam, "quantity": quantity}
+        for lam in GAP_LAMS
+        for quantity, name in [
+            *((n, f"gap at {n}") for n in GAP_PASSES),
+            ("kernels", "kernels"),
+        ]
+    },
+    repeats=3,
+    compute=compute_gap,
+    datasets=["psortPos"],
+    slice=[("R2: newton", "10^-2: kernels", 0)],
+    summary="protein localisation: certified gaps of stochastic gradients after passes",
+    units="relative duality gap; kernels",
+    digits=6,
+    rtol=0.02,
+    limits={"* kernels": (1, 69), "*": (0, 1)},
+)
+TABLES.append(GAPS)
+
+# %% ../../nbs/41_protein_localisation_1_reproduction.ipynb #932f54a9
+POWERS = ("1", "1.1", "1.5", "2", "4", "16")
+NORM_ROWS = [*(f"p = {p}" for p in POWERS), "groups"]
+NORM_LAMS, NORM_SIZES = (1.0, 0.1, 0.01, 0.001), (0.03, 0.1, 0.3)
+NORM_COLUMNS = ("accuracy", "kernels", "noise", "groups", "noise groups")
+PROPERTIES = [f"{m % 10}{' noise' if m >= 30 else ''}" for m in range(60)]
+
+
+def norm_lams(row, problem):
+    """The values of lam of a row (eq-mklnorm-lam)."""
+    if row in ("p = 1", "groups"):
+        return NORM_LAMS
+    p, largest = float(row[4:]), problem.adjoint(problem.w).max()
+    return (*NORM_LAMS, *(2 * largest / (p * c ** (p - 1)) for c in NORM_SIZES))
+
+
+def solve_norm_row(row, problem, lam):
+    """Learn weights with the regulariser of a row."""
+    if row == "p = 1":
+        return solve_newton(problem, make_regularizer("l1", 60), lam)
+    if row == "groups":
+        return solve_norm(problem, GroupRegularizer(PROPERTIES), lam)
+    return solve_norm(problem, PowerRegularizer(float(row[4:]), 60), lam)
+
+
+@cache
+def noisy_tumours(repeat, n=160):
+    """Draw tumours, with sixty kernels of which half are noise, and their pairs."""
+    X, y = load_breast_cancer(return_X_y=True)
+    rng = np.random.default_rng(repeat)
+    rows = rng.permutation(len(y))[:n]
+    X, kernels = with_noise(X[rows], 1, rng)
+    stack = [kernel.gram(X[:, columns]) for kernel, columns in kernels]
+    order = np.arange(n)
+    at = {"train": order[: n // 2], "test": order[n // 2 :]}
+    at |= {"fit": order[: 3 * n // 8], "held": order[3 * n // 8 : n // 2]}
+    problems = {}
+    for part, learn in {"fit": "fit", "held": "fit", "train": "train"}.items():
+        grams = [standardized(K, at[learn], at[part], at[part]) for K in stack]
+        problems[part] = PairProblem(grams, y[rows][at[part]], check_psd=False)
+    return Bunch(stack=stack, y=y[rows], at=at, problems=problems)
+
+
+@cache
+def run_norm(row, repeat):
+    """Choose lam, learn weights, and train a machine."""
+    task = noisy_tumours(repeat)
+    lams = norm_lams(row, task.problems["fit"])
+    fitted = [solve_norm_row(row, task.problems["fit"], lam) for lam in lams]
+    losses = np.array([task.problems["held"].loss(found.mu) for found in fitted])
+    lam = lams[int(first_smallest(losses, MEAN_TERMS))]
+    mu = solve_norm_row(row, task.problems["train"], lam).mu
+    train, test = task.at["train"], task.at["test"]
+    gram, cross = (
+        sum(
+            weight * standardized(K, train, part, train)
+            for weight, K in zip(mu / mu.sum(), task.stack)
+        )
+        for part in (train, test)
+    )
+    machine = SVC(C=10.0, kernel="precomputed").fit(gram, task.y[train])
+    used = np.flatnonzero(mu > 1e-3 * mu.max())
+    groups = {PROPERTIES[m] for m in used}
+    noisy = sum("noise" in name for name in groups)
+    return {
+        "accuracy": 100.0 * machine.score(cross, task.y[test]),
+        "kernels": len(used),
+        "noise": 100.0 * mu[30:].sum() / mu.sum(),
+        "groups": len(groups) - noisy,
+        "noise groups": noisy,
+    }
+
+
+def compute_norm(row, column, repeat):
+    """Compute a cell of ``mkl-table1-norms``."""
+    return run_norm(row, repeat)[column]
+
+
+NORMS = Table(
+    id="mkl-table1-norms",
+    rows=NORM_ROWS,
+    columns=list(NORM_COLUMNS),
+    repeats=20,
+    compute=compute_norm,
+    slice=[("p = 2", "accuracy", 0)],
+    summary="tumours with noise: powers and groups as regularisers",
+    units="points of 100; kernels; groups",
+    digits=1,
+    rtol=0.05,
+    limits={"kernels": (1, 60), "*groups": (0, 10), "*": (0, 100)},
+)
+TABLES.append(NORMS)

@@ -3,7 +3,9 @@
 ``pairs`` has the problem on pairs of examples and its regularisers, ``duality`` its
 dual and the certificates, ``solvers`` the solvers, ``path`` solutions for many values
 of lambda, and ``machines`` the transformer that combines kernels and the support
-vector machines on a combined kernel. ``semidefinite`` learns the Gram matrix and the machine in one program, for comparison.
+vector machines on a combined kernel. ``norms`` has powers and groups as
+regularisers. For comparison, ``stochastic`` has the stochastic gradients, and
+``semidefinite`` learns the Gram matrix and the machine in one program.
 """
 
 from .certificates import (
@@ -25,6 +27,11 @@ from .machines import (
     alignment_weights,
     combine_grams,
 )
+from .norms import (
+    GroupRegularizer,
+    PowerRegularizer,
+    solve_norm,
+)
 from .pairs import (
     PairProblem,
     Regularizer,
@@ -43,12 +50,17 @@ from .solvers import (
     solve_newton,
     solve_sgd,
 )
+from .stochastic import (
+    solve_stochastic,
+)
 
 __all__ = [
     "AlignmentMKL",
     "BestKernel",
+    "GroupRegularizer",
     "KernelCombiner",
     "PairProblem",
+    "PowerRegularizer",
     "Regularizer",
     "StandardizedKernelsMixin",
     "TwoStageMKL",
@@ -66,6 +78,8 @@ __all__ = [
     "pair_labels",
     "solve_cvxpy",
     "solve_newton",
+    "solve_norm",
     "solve_sgd",
+    "solve_stochastic",
     "standardize_gram",
 ]
