@@ -10,7 +10,7 @@ __all__ = ['ALPHA', 'LOOKS', 'N_WORLDS', 'ROWS', 'METHODS', 'NOISE', 'CURVES', '
 
 # %% ../../nbs/05_ensembles_8_rounds.ipynb #c54a82a3
 import warnings
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import betainc, betaln
@@ -164,7 +164,7 @@ RULES = {
 }
 
 
-@lru_cache(maxsize=40)
+@cache
 def run_stopping(name, method, noise, number):
     """Train a vote on three quarters of a training part: where it is wrong on the last
     quarter and on the test part, at each look."""
