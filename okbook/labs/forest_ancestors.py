@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ROWS', 'KERNELS', 'MACHINES', 'VOTES', 'CHANGES', 'TABLE', 'TABLES', 'run_votes', 'compute_cell']
 
-# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #77a0e4cf
+# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #43383b3d
 from functools import lru_cache
 
 import numpy as np
@@ -21,7 +21,7 @@ from okbook.labs.forest_uci import (
 )
 from ..tables import Table
 
-# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #15b1a3c5
+# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #3d309590
 ROWS = tuple(row for row in DATASETS if row not in ("Spambase", "Chess"))
 KERNELS = {
     "leaves": {},
