@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ROWS', 'KERNELS', 'MACHINES', 'VOTES', 'CHANGES', 'TABLE', 'TABLES', 'run_votes', 'compute_cell']
 
-# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #43383b3d
+# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #7974dd99
 from functools import lru_cache
 
 import numpy as np
@@ -21,7 +21,7 @@ from okbook.labs.forest_uci import (
 )
 from ..tables import Table
 
-# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #3d309590
+# %% ../../nbs/03_forest_kernel_5_accuracy.ipynb #6f1f8c6c
 ROWS = tuple(row for row in DATASETS if row not in ("Spambase", "Chess"))
 KERNELS = {
     "leaves": {},

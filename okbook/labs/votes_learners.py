@@ -6,7 +6,7 @@
 __all__ = ['NAMES', 'N_HYPOTHESES', 'ROWS', 'MEASURES', 'COLUMNS', 'TABLE', 'TABLES', 'weak_learner', 'standardized_fold',
            'boosted', 'run_learner', 'compute_cell']
 
-# %% ../../nbs/05_ensembles_7_learners.ipynb #521dcc55
+# %% ../../nbs/05_ensembles_7_learners.ipynb #6cfd0f08
 import warnings
 from functools import cache
 
@@ -20,7 +20,7 @@ from ..ensembles import AdaBoost, Bagging
 from .votes_noise_protocol import DATASETS, FOLDS, fold, learner, load_task
 from ..tables import Table
 
-# %% ../../nbs/05_ensembles_7_learners.ipynb #1a97db34
+# %% ../../nbs/05_ensembles_7_learners.ipynb #5d65112f
 NAMES = ("naive Bayes", "perceptron", "network", "tree")
 
 
@@ -35,7 +35,7 @@ def weak_learner(name):
         "tree": learner("tree"),
     }[name]
 
-# %% ../../nbs/05_ensembles_7_learners.ipynb #1a9d9738
+# %% ../../nbs/05_ensembles_7_learners.ipynb #ae4fc981
 N_HYPOTHESES = 25
 ROWS = tuple(row for row in DATASETS if row not in ("Spambase", "Chess"))
 MEASURES = ("single", "bagged", "members", "disagreement")
