@@ -8,7 +8,7 @@ __all__ = ['ALPHA', 'LOOKS', 'N_WORLDS', 'ROWS', 'METHODS', 'NOISE', 'CURVES', '
            'rejects', 'stop_when_harmed', 'continue_when_helped', 'run_stopping', 'compute_stopping', 'false_stops',
            'compute_false']
 
-# %% ../../nbs/05_ensembles_8_rounds.ipynb #c54a82a3
+# %% ../../nbs/05_ensembles_8_rounds.ipynb #2502d74c
 import warnings
 from functools import cache, lru_cache
 
@@ -28,7 +28,7 @@ from okbook.labs.votes_noise_protocol import (
 )
 from ..tables import Table
 
-# %% ../../nbs/05_ensembles_8_rounds.ipynb #14a9d79c
+# %% ../../nbs/05_ensembles_8_rounds.ipynb #c0b48962
 def mcnemar_p(b, c):
     """P-value of McNemar's exact test for b discordant examples against a method and c
     in its favour (eq-rounds-mcnemar)."""
@@ -46,7 +46,7 @@ def spent(alpha, look):
     """Level of a look, the first of which is 1 (eq-rounds-spending)."""
     return alpha / (look * (look + 1))
 
-# %% ../../nbs/05_ensembles_8_rounds.ipynb #8b7c72fa
+# %% ../../nbs/05_ensembles_8_rounds.ipynb #a71d572f
 ALPHA, LOOKS, N_WORLDS = 0.05, tuple(2**j for j in range(8)), 200
 ROWS = ("Sonar", "Pima", "Ionosphere", "Wdbc", "Australian", "Heart")
 METHODS, NOISE = ("bagging", "stochastic", "AdaBoost"), (0, 20)
@@ -123,7 +123,7 @@ CURVES = Table(
     units="error or margin",
 )
 
-# %% ../../nbs/05_ensembles_8_rounds.ipynb #674db71f
+# %% ../../nbs/05_ensembles_8_rounds.ipynb #4c018c34
 def rejects(test, b, c, look):
     """Whether a look finds b against c significant."""
     if test == "bets":
