@@ -1,0 +1,95 @@
+"""Learners that are no trees, weighted votes and stopping by a test: what the pages
+compute, against definitions and exact arithmetic."""
+
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from lab_tools import stored
+from scipy.stats import binomtest
+
+from okbook.labs import forest_ancestors, votes_learners, votes_rounds
+from okbook.labs.votes_rounds import (
+    betting_wealth,
+    continue_when_helped,
+    mcnemar_p,
+    spent,
+    stop_when_harmed,
+)
+
+
+def exact_wealth(b, c):
+    "The integral of (1 + s)^b (1 - s)^c over 0 to 1, term by term."
+    powers = product(range(b + 1), range(c + 1))
+    return sum(
+        Fraction(comb(b, i) * comb(c, j) * (-1) ** j, i + j + 1) for i, j in powers
+    )
+
+
+@pytest.mark.parametrize("b, c", [(0, 0), (1, 0), (0, 1), (7, 3), (3, 7), (40, 25)])
+def test_wealth_is_the_integral(b, c):
+    "eq-rounds-wealth"
+    assert float(exact_wealth(b, c)) == pytest.approx(betting_wealth(b, c), rel=1e-9)
+
+
+@pytest.mark.parametrize("b, c", [(0, 0), (5, 0), (3, 3), (2, 9), (60, 41)])
+def test_p_value_is_that_of_a_coin(b, c):
+    "eq-rounds-mcnemar"
+    expected = binomtest(b, b + c, 0.5, "greater").pvalue if b + c else 1.0
+    assert mcnemar_p(b, c) == pytest.approx(expected)
+
+
+def test_spent_levels_sum_to_less_than_the_whole():
+    "eq-rounds-spending"
+    levels = [spent(Fraction(1, 20), j) for j in range(1, 50)]
+    assert sum(levels) == Fraction(1, 20) * Fraction(49, 50)
+
+
+def wrong_after(changes, n=40):
+    "Where a vote is wrong at each look: on so many of the first examples."
+    return np.arange(n) < np.array(changes)[:, None]
+
+
+@pytest.mark.parametrize("test", ["each", "spent", "bets"])
+def test_rules_stop_where_they_should(test):
+    assert stop_when_harmed(wrong_after([5, 5, 5]), test) == 3
+    assert stop_when_harmed(wrong_after([9, 5, 25, 5]), test) == 2
+    assert continue_when_helped(wrong_after([30, 10, 10, 5]), test) == 2
+    assert continue_when_helped(wrong_after([5, 5]), test) == 1
+
+
+def test_spending_is_stricter_than_each_look():
+    six = wrong_after([0, 0, 0, 6])  # p = 1/64, the third level is 1/240
+    assert stop_when_harmed(six, "each") == 3 and stop_when_harmed(six, "spent") == 4
+
+
+def test_gain_of_every_fold_is_within_the_bound():
+    "eq-learners-gain"
+    found = stored(votes_learners.TABLE.id)
+    for row, name in product(votes_learners.ROWS, votes_learners.NAMES):
+        gain = found[row, f"{name}: members"] - found[row, f"{name}: bagged"]
+        assert (np.abs(gain) <= found[row, f"{name}: disagreement"] + 1e-9).all()
+
+
+def test_votes_and_machines_are_those_of_the_lab():
+    found, lab = stored(forest_ancestors.TABLE.id), stored("forest-table1")
+    for row in forest_ancestors.ROWS:
+        for ours, theirs in (("vote", "vote"), ("SVM, leaves", "SVM+forest")):
+            np.testing.assert_array_equal(found[row, ours], lab[row, theirs][:5])
+
+
+def test_weighted_votes_differ_only_where_they_may():
+    "eq-accuracy-flip"
+    found = stored(forest_ancestors.TABLE.id)
+    for row, kind in product(forest_ancestors.ROWS, forest_ancestors.VOTES[1:]):
+        changed, may_change = (found[row, f"{kind}: {s}"] for s in ("changed", "open"))
+        assert (changed <= may_change + 1e-12).all()
+
+
+def test_a_rule_that_does_not_stop_uses_all_rounds():
+    wrong = np.zeros((len(votes_rounds.LOOKS), 30), dtype=bool)
+    for name, rule in votes_rounds.RULES.items():
+        expected = 1 if name in ("least error", "helped, spent") else len(wrong)
+        assert rule(wrong) == expected, name
