@@ -842,7 +842,7 @@ def network_inputs(name, draw):
 def operator_ridges(operator, lam, gamma, nu, G, V):
     """The ridge of each coordinate of the outputs (thm-linkop-ridges)."""
     if operator == "learnt":
-        return leave_one_out_ridges(G, V, TRIED_RIDGES)
+        return leave_one_out_ridges(G, V, TRIED_RIDGES, nu)
     return lam * np.exp(gamma * nu)
 
 

@@ -13,7 +13,9 @@ import numpy as np
 from .._types import Array
 
 # %% ../../nbs/02_rkhs_16_link_operators.ipynb #c1b86dea
-def leave_one_out_ridges(G: Array, V: Array, ridges: Sequence[float]) -> Array:
+def leave_one_out_ridges(
+    G: Array, V: Array, ridges: Sequence[float], nu: Array | None = None
+) -> Array:
     """Choose a ridge for each column of the outputs, by its leave-one-out error.
 
     Parameters
@@ -24,12 +26,15 @@ def leave_one_out_ridges(G: Array, V: Array, ridges: Sequence[float]) -> Array:
         The outputs, for example the eigenvectors of a Laplacian.
     ridges : sequence of float
         The ridges to try, positive.
+    nu : ndarray of shape (m,), optional
+        The frequencies of the columns, in increasing order. Columns of equal frequency
+        (to 1e-8) get one ridge, since they are determined only together.
 
     Returns
     -------
     ndarray of shape (m,)
-        The ridge with the least sum of squares ``eq-linkop-loo`` for each column; among
-        equals the first.
+        The ridge with the least sum of squares ``eq-linkop-loo`` for each column or
+        frequency; among equals the first.
 
     Notes
     -----
@@ -45,7 +50,10 @@ def leave_one_out_ridges(G: Array, V: Array, ridges: Sequence[float]) -> Array:
     >>> leave_one_out_ridges(G, np.c_[np.sin(6 * x), noise], [1e-3, 10.0])
     array([1.e-03, 1.e+01])
     """
-    errors = [leave_one_out_squares(G, V, ridge) for ridge in ridges]
+    errors = np.array([leave_one_out_squares(G, V, ridge) for ridge in ridges])
+    if nu is not None:
+        group = np.r_[0, np.cumsum(np.diff(nu) > 1e-8)]
+        errors = np.array([np.bincount(group, row)[group] for row in errors])
     return np.asarray(ridges, dtype=float)[np.argmin(errors, axis=0)]
 
 

@@ -63,6 +63,20 @@ def test_learnt_ridges_are_the_best_of_all_combinations(network):
         assert (chosen <= errors).all()
 
 
+def test_equal_frequencies_share_a_ridge(network):
+    "The choice of eigenvectors of a repeated eigenvalue decides nothing."
+    _, G, _, V = network
+    nu = np.r_[np.zeros(4), np.arange(1.0, 11.0)]
+    turn, _ = np.linalg.qr(np.random.default_rng(5).normal(size=(4, 4)))
+    turned = np.c_[V[:, :4] @ turn, V[:, 4:]]
+    grid = np.logspace(-3, 3, 13)
+    found = leave_one_out_ridges(G, V, grid, nu)
+    assert len(set(found[:4])) == 1
+    np.testing.assert_array_equal(leave_one_out_ridges(G, turned, grid, nu), found)
+    alone = leave_one_out_ridges(G, V, grid)
+    np.testing.assert_array_equal(alone[4:], found[4:])
+
+
 def test_the_deformed_kernel(network):
     "The same theorem with the Gram matrix of the semi-supervised method."
     X, K, nu, V = network
