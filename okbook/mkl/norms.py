@@ -17,7 +17,6 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array, ArrayLike
-from .duality import certificate, warn_of_gap
 from okbook.mkl.pairs import (
     _FEW,
     _UNDERFLOW,
@@ -26,17 +25,14 @@ from okbook.mkl.pairs import (
     sum_error,
 )
 from okbook.mkl.solvers import (
-    _MOST_SLACK,
     _NOT_HIGHER,
-    _SLACK_PART,
     _TINY,
     SmoothedLoss,
+    _certified,
     _NewtonSolver,
     _point_at_zero,
     _single_threaded_blas,
     _SolverState,
-    next_width,
-    smoothed_dual,
 )
 
 # %% ../../nbs/04_mkl_8_norms.ipynb #db5d8aeb
@@ -407,25 +403,15 @@ def _model_minimum(H, u, regularizer, factor, start):
 class _NormSolver(_NewtonSolver):
     """Newton's method on the loss, with another regulariser left as it is."""
 
-    def __init__(self, problem, regularizer, tol, max_iter):
-        self.loss, self.regularizer = SmoothedLoss.of_problem(problem), regularizer
-        self.problem, self.tol, self.max_iter = problem, tol, max_iter
-        self.verbose = 0
+    def flat_value(self, mu):
+        """The part of the regulariser that a slack lowers: nothing, or all of it."""
+        return self.regularizer.flat * self.regularizer.value(mu)
 
-    def advance(self, state, point):
-        """The next point, with the next width and slack."""
-        gap, objective = point.objective - point.dual, point.objective
-        delta = next_width(point.delta, point.smoothing_error, gap, objective, self.tol)
-        R = self.regularizer
-        flat = 0.5 * state.lam * R.flat * R.value(point.mu)
-        slack = min(_MOST_SLACK, _SLACK_PART * self.tol * objective / max(flat, _TINY))
-        state.n_iter += 1
-        return self.descend(point, state.lam * (1.0 - R.flat * slack), delta)
-
-    def descend(self, old, lam, delta):
+    def descend(self, old, lam, delta, slack):
         """The next point: lower than the old one, at the cost of a second pass if need
         be."""
         R, H = self.regularizer, self.loss.hessian(old)
+        lam *= 1.0 - R.flat * slack
         H[np.diag_indices_from(H)] += self.loss.damping
         mu = _model_minimum(H, H @ old.mu + old.adjoint, R, 0.5 * lam, old.mu)
         new = self.loss.evaluate(mu, delta)
@@ -518,20 +504,10 @@ def solve_norm(
             f"problem has {problem.n_kernels}."
         )
     state = _SolverState(float(lam))
-    solver = _NormSolver(problem, regularizer, tol, max_iter)
+    loss = SmoothedLoss.of_problem(problem)
+    solver = _NormSolver(loss, regularizer, tol, max_iter, problem=problem)
     with _single_threaded_blas():
-        start = _point_at_zero(solver.loss)
-        state.n_passes = solver.loss.passes
+        start = _point_at_zero(loss)
+        state.n_passes = loss.passes
         solver.solve(state, start)
-    proof = (None, 1.0)
-    if state.proof is not None:
-        proof = state.proof.mu, state.proof.delta
-    a = smoothed_dual(problem, *proof)
-    found = certificate(problem, regularizer, state.lam, state.mu, a)
-    warn_of_gap(found.gap, tol, f"after {state.n_iter} steps at lam={lam:.3g}")
-    return Bunch(
-        **found,
-        n_iter=state.n_iter,
-        n_passes=state.n_passes,
-        trace=np.array(state.trace),
-    )
+    return _certified(problem, regularizer, state, tol, f"{state.n_iter} steps")

@@ -10,7 +10,7 @@ __all__ = ['solve_sgd', 'smoothed_hinge', 'SmoothedPoint', 'SmoothedLoss', 'smoo
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -776,7 +776,15 @@ class _NewtonSolver:
     def __init__(self, loss, regularizer, tol, max_iter, verbose=0, problem=None):
         self.loss, self.regularizer, self.problem = loss, regularizer, problem
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
-        self.flat = np.where(regularizer.curved, 0.0, regularizer.linear)
+
+    @cached_property
+    def flat(self):
+        """The thresholds of the terms without curvature, which a slack lowers."""
+        return np.where(self.regularizer.curved, 0.0, self.regularizer.linear)
+
+    def flat_value(self, mu):
+        """The part of the regulariser that a slack lowers."""
+        return self.flat @ mu
 
     def solve(self, state, point):
         """Passes until the gap is closed; the state keeps the best weights and the best
@@ -799,7 +807,7 @@ class _NewtonSolver:
             point.objective,
             self.tol,
         )
-        linear = 0.5 * state.lam * (self.flat @ point.mu)
+        linear = 0.5 * state.lam * self.flat_value(point.mu)
         allowed = _SLACK_PART * self.tol * point.objective
         slack = min(_MOST_SLACK, allowed / max(linear, _TINY))
         state.n_iter += 1
@@ -943,6 +951,19 @@ def _first_point(newton, state):
     return newton.loss.evaluate(point.mu, point.delta)
 
 # %% ../../nbs/04_mkl_2_solvers.ipynb #664b369c
+def _best_dual(problem, regularizer, state):
+    """The dual variables of the best bound; the state keeps the bound of these very
+    numbers."""
+    share = 0.0
+    if state.proof is not None:
+        share = smoothed_hinge(state.proof.margins, state.proof.delta)[1]
+    a = problem.w * share
+    state.dual = dual_value(problem, regularizer, state.lam, a)
+    if state.dual <= 0.0:  # no more than dual variables of zero prove
+        a, state.dual, state.proof = np.zeros(problem.n_pairs), 0.0, None
+    return a
+
+
 def _solution(state, tol):
     """What a solver returns; a warning if the gap is wider than was asked for."""
     gap = relative_gap(state.objective, state.dual)
@@ -957,6 +978,19 @@ def _solution(state, tol):
         proof=(None, 1.0, None)
         if state.proof is None
         else (state.proof.mu, state.proof.delta, state.proof.held),
+        trace=np.array(state.trace),
+    )
+
+
+def _certified(problem, regularizer, state, tol, spent):
+    """The same for solvers that certify what they return by one more pass."""
+    a = _best_dual(problem, regularizer, state)
+    found = certificate(problem, regularizer, state.lam, state.mu, a)
+    warn_of_gap(found.gap, tol, f"after {spent} at lam={state.lam:.3g}", 5)
+    return Bunch(
+        **found,
+        n_iter=state.n_iter,
+        n_passes=state.n_passes,
         trace=np.array(state.trace),
     )
 
@@ -1059,11 +1093,5 @@ def solve_newton(
             start = loss.evaluate(mu0, _WARM_WIDTH)
         state.n_passes += loss.passes
         newton.solve(state, start)
-    share = 0.0
-    if state.proof is not None:
-        share = smoothed_hinge(state.proof.margins, state.proof.delta)[1]
-    a = problem.w * share
-    state.dual = dual_value(problem, regularizer, lam, a)  # of these very numbers
-    if state.dual <= 0.0:  # no more than dual variables of zero prove
-        a, state.dual, state.proof = np.zeros(problem.n_pairs), 0.0, None
+    a = _best_dual(problem, regularizer, state)
     return Bunch(**_solution(state, tol), a=a)

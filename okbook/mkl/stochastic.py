@@ -17,15 +17,14 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._types import Seed
-from .duality import certificate, warn_of_gap
 from okbook.mkl.solvers import (
     _FIRST_WIDTH,
     SmoothedLoss,
+    _certified,
     _NewtonSolver,
     _share,
     _single_threaded_blas,
     _SolverState,
-    smoothed_dual,
     smoothed_hinge,
 )
 
@@ -237,15 +236,5 @@ def solve_stochastic(
         start = solver.loss.evaluate(np.zeros(problem.n_kernels), delta or _FIRST_WIDTH)
         state.n_passes = solver.loss.passes
         solver.solve(state, start)
-    proof = (None, 1.0)
-    if state.proof is not None:
-        proof = state.proof.mu, state.proof.delta
-    a = smoothed_dual(problem, *proof)
-    found = certificate(problem, regularizer, state.lam, state.mu, a)
-    warn_of_gap(found.gap, tol, f"after {state.n_passes:.3g} passes at lam={lam:.3g}")
-    return Bunch(
-        **found,
-        n_iter=solver.n_steps,
-        n_passes=state.n_passes,
-        trace=np.array(state.trace),
-    )
+    state.n_iter, spent = solver.n_steps, f"{state.n_passes:.3g} passes"
+    return _certified(problem, regularizer, state, tol, spent)
