@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._types import Array
+from .decomposable import decomposable_dual
+from .two_sides import left_out_residuals
 
 # %% ../../nbs/02_rkhs_16_link_operators.ipynb #c1b86dea
 def leave_one_out_ridges(
@@ -50,15 +52,16 @@ def leave_one_out_ridges(
     >>> leave_one_out_ridges(G, np.c_[np.sin(6 * x), noise], [1e-3, 10.0])
     array([1.e-03, 1.e+01])
     """
-    errors = np.array([leave_one_out_squares(G, V, ridge) for ridge in ridges])
+    errors = leave_one_out_squares(G, V, ridges)
     if nu is not None:
         group = np.r_[0, np.cumsum(np.diff(nu) > 1e-8)]
         errors = np.array([np.bincount(group, row)[group] for row in errors])
     return np.asarray(ridges, dtype=float)[np.argmin(errors, axis=0)]
 
 
-def leave_one_out_squares(G: Array, V: Array, ridge: float) -> Array:
-    """Sums of squared leave-one-out errors of ridge regression, one for each column.
+def leave_one_out_squares(G: Array, V: Array, ridges: Sequence[float]) -> Array:
+    """Sums of squared leave-one-out errors of ridge regression, one for each ridge and
+    column.
 
     Parameters
     ----------
@@ -66,13 +69,13 @@ def leave_one_out_squares(G: Array, V: Array, ridge: float) -> Array:
         Gram matrix of the inputs.
     V : ndarray of shape (l, m)
         The outputs.
-    ridge : float
-        The ridge, positive.
+    ridges : sequence of float
+        The ridges, positive.
 
     Returns
     -------
-    ndarray of shape (m,)
-        The sums ``eq-linkop-loo``.
+    ndarray of shape (n_ridges, m)
+        The sums ``eq-linkop-loo``. One eigendecomposition serves all ridges.
 
     Notes
     -----
@@ -82,14 +85,12 @@ def leave_one_out_squares(G: Array, V: Array, ridge: float) -> Array:
     --------
     >>> import numpy as np
     >>> from okbook.rkhs.link_operators import leave_one_out_squares
-    >>> leave_one_out_squares(np.eye(2), np.array([[1.0], [2.0]]), 1.0)
-    array([5.])
+    >>> leave_one_out_squares(np.eye(2), np.array([[1.0], [2.0]]), [0.1, 1.0])
+    array([[5.],
+           [5.]])
     """
-    s, Q = np.linalg.eigh(G)
-    s = np.maximum(s, 0.0)
-    kept = ridge / (s + ridge)  # of the identity minus the hat matrix
-    left = Q @ (kept[:, None] * (Q.T @ V))
-    return np.sum((left / (Q**2 @ kept)[:, None]) ** 2, axis=0)
+    residuals = left_out_residuals(G, np.eye(V.shape[1]), V, ridges)
+    return np.array([np.sum(left**2, axis=0) for left in residuals])
 
 
 def ridge_by_column(G_ll: Array, G: Array, V: Array, ridges: Array) -> Array:
@@ -124,6 +125,4 @@ def ridge_by_column(G_ll: Array, G: Array, V: Array, ridges: Array) -> Array:
     array([[0.5 , 0.25],
            [0.5 , 0.25]])
     """
-    s, Q = np.linalg.eigh(G_ll)
-    scaled = (Q.T @ V) / (np.maximum(s, 0.0)[:, None] + ridges)
-    return G @ (Q @ scaled)
+    return G @ decomposable_dual(G_ll, np.diag(1.0 / ridges), V, 1.0) / ridges

@@ -46,7 +46,7 @@ def test_left_out_squares(network):
             one = KernelRidge(alpha=ridge, kernel="precomputed")
             one.fit(G[np.ix_(rest, rest)], V[rest])
             total += (V[i] - one.predict(G[[i]][:, rest])[0]) ** 2
-        np.testing.assert_allclose(leave_one_out_squares(G, V, ridge), total)
+        np.testing.assert_allclose(leave_one_out_squares(G, V, [ridge])[0], total)
 
 
 def test_learnt_ridges_are_the_best_of_all_combinations(network):
@@ -57,7 +57,7 @@ def test_learnt_ridges_are_the_best_of_all_combinations(network):
     assert len(set(best)) > 1
     for beta in (0.0, 1.0):
         F = V * np.exp(-beta * nu / 2)
-        errors = np.array([leave_one_out_squares(G, F, ridge) for ridge in grid])
+        errors = leave_one_out_squares(G, F, grid)
         np.testing.assert_array_equal(leave_one_out_ridges(G, F, grid), best)
         chosen = errors[[grid.index(ridge) for ridge in best], range(14)]
         assert (chosen <= errors).all()
