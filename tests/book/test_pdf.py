@@ -38,7 +38,8 @@ def squeeze(text):
 
 def lines_of_code(page):
     soup = BeautifulSoup((HTML / f"{page}.html").read_text("utf8"), "html.parser")
-    text = "\n".join(pre.get_text() for pre in soup.article.select("pre"))
+    printed = soup.article.select("pre:not(.running-time pre)")
+    text = "\n".join(pre.get_text() for pre in printed)
     return [line for line in text.splitlines() if line.strip()]
 
 
