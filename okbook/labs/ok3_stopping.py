@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['SIZES', 'LEVELS', 'N_PERMUTATIONS', 'MEASURES', 'TREES', 'TABLES', 'best_split', 'is_significant', 'tested_leaves',
-           'unexplained', 'tree_weights', 'selected', 'penalties', 'run_trees', 'compute_tree']
+           'tree_weights', 'selected', 'penalties', 'run_trees', 'compute_tree']
 
 # %% ../../nbs/14_stopping_test.ipynb #efbf3cc8
 from functools import lru_cache
@@ -12,7 +12,8 @@ from functools import lru_cache
 import numpy as np
 from sklearn.model_selection import KFold
 
-from .ok3_output_kernels import decode, halves, output_grams
+from ..core import decode_weights
+from .ok3_output_kernels import halves, output_grams, own_score
 from ..tables import Table
 from ..trees import OutputKernelTree
 
@@ -70,13 +71,6 @@ MEASURES = ("unexplained", "digit", "leaves")
 TREES = ("full", "minimal leaf", "pruned", *(f"tested at {a:g}" for a in LEVELS))
 
 
-def unexplained(W, K, K_new, norms_new):
-    "The fraction of the variance in feature space that a prediction leaves."
-    errors = norms_new - 2 * (W * K_new).sum(axis=1) + ((W @ K) * W).sum(axis=1)
-    mean = norms_new - 2 * K_new.mean(axis=1) + K.mean()
-    return errors.sum() / mean.sum()
-
-
 def tree_weights(X, K, X_new, **parameters):
     "Weights of the training outputs in the predictions of a tree, and its leaves."
     tree = OutputKernelTree("precomputed", random_state=0, **parameters).fit(X, K)
@@ -85,10 +79,10 @@ def tree_weights(X, K, X_new, **parameters):
 
 def selected(X, K, name, values, folds):
     "The value of a parameter of trees with the least unexplained variance."
-    losses = [
+    scores = [
         np.mean(
             [
-                unexplained(
+                own_score(
                     tree_weights(X[f], K[np.ix_(f, f)], X[h], **{name: value})[0],
                     K[np.ix_(f, f)],
                     K[np.ix_(h, f)],
@@ -99,7 +93,7 @@ def selected(X, K, name, values, folds):
         )
         for value in values
     ]
-    return values[int(np.argmin(losses))]
+    return values[int(np.argmax(scores))]
 
 
 def penalties(X, K, n_values=20):
@@ -134,8 +128,8 @@ def run_trees(repeat):
         found[f"tested at {level:g}"] = W, n_leaves
     return {
         name: {
-            "unexplained": unexplained(W, K, K_new, norms),
-            "digit": np.mean(names[decode(W, K)] != names_new),
+            "unexplained": 1 - own_score(W, K, K_new, norms),
+            "digit": np.mean(names[decode_weights(W, K, K.diagonal())] != names_new),
             "leaves": n_leaves,
         }
         for name, (W, n_leaves) in found.items()

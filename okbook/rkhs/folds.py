@@ -241,6 +241,11 @@ class _DiffusionFold:
     V: Array
     truth: Array
 
+    @property
+    def has_curves(self) -> bool:
+        """Whether both links and other pairs count, so that there are curves."""
+        return bool(self.truth.any() and not self.truth.all())
+
     def _diffuse(self, A):
         "The diffusion of the network that is left."
         self.nu, self.V = np.linalg.eigh(graph_laplacian(A))

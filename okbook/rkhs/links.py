@@ -293,7 +293,9 @@ class LinkMixin:
         each fold that has them."""
         truth = [fold.truth for fold in folds]
         self.cv_curves_ = [
-            _link_curves(t, s) for t, s in zip(truth, scores) if t.any() and not t.all()
+            _link_curves(fold.truth, s)
+            for fold, s in zip(folds, scores)
+            if fold.has_curves
         ]
         if isinstance(self.threshold, str):
             self.threshold_ = choose_threshold(

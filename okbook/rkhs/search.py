@@ -430,7 +430,7 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         no_inputs = X is None
         X, A, labelled, known = self._check_partial_network(X, y, labelled, mask)
         folds = self._folds(A, known, by_pairs)
-        curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
+        curved = [fold for fold in folds if fold.has_curves]
         if no_inputs:  # all distances are equal
             template = self._with_equal_distances(template)
         else:
