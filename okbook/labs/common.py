@@ -55,19 +55,22 @@ def paired_tests(differences, test_ratio):
     return found
 
 # %% ../../nbs/91_tables_2_labs.ipynb #828533f6
-def sign_flip_test(differences):
+def sign_flip_test(differences, two_sided=False):
     """Test whether paired differences tend to be above zero, exactly.
 
     Parameters
     ----------
     differences : array-like of shape (m,)
         The differences, at most twenty.
+    two_sided : bool, default=False
+        Whether to test that they do not tend to either side.
 
     Returns
     -------
     float
         The share of all choices of their signs whose sum is at least that of the
-        differences: a one-sided p-value.
+        differences: a one-sided p-value. For two sides twice the smaller one of both,
+        at most one.
 
     Raises
     ------
@@ -89,6 +92,8 @@ def sign_flip_test(differences):
         raise ValueError(
             f"differences must be a vector of 1 to 20 numbers: got shape {d.shape}."
         )
+    if two_sided:
+        return min(1.0, 2.0 * min(sign_flip_test(d), sign_flip_test(-d)))
     signs = 1 - 2 * (np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1)
     return float(np.mean(signs @ d >= d.sum() - 1e-12 * np.abs(d).sum()))
 

@@ -8,11 +8,11 @@ __all__ = ['WIDTHS', 'LIMIT', 'FIXED', 'FIXED_BETA2', 'CHOICES1', 'MAIN1', 'N_SC
            'RELEVANT', 'ONE_NODE', 'MAIN2', 'N_FOLDS_SEEN', 'ROWS2', 'READINGS2', 'SCREENED2', 'CHOICES3', 'MAIN3',
            'ROWS3', 'READINGS3', 'SCREENED3', 'KEPT3', 'FULL_ROWS3', 'FULL3', 'SIMILARITY', 'SCORES', 'SCORES2',
            'SCORES3', 'NETWORKS', 'OPERATORS', 'BETAS', 'LAMS', 'GAMMAS', 'TRIED_RIDGES', 'OPERATOR_TABLE', 'TABLES',
-           'median_sigma', 'Nodes', 'best_setting', 'search_grids', 'choose_setting', 'reading_rows', 'judge_readings',
-           'count_within', 'reading_table', 'author_width', 'author_nodes', 'compute_reading1', 'experiment_nodes',
-           'experiment_areas', 'compute_experiment', 'shared_grids', 'compute_shared', 'prepare_reading', 'tried',
-           'pair_scores', 'pair_areas', 'reading_areas', 'compute_reading2', 'protein_nodes', 'completed_areas',
-           'compute_reading3', 'fold_areas', 'score_search', 'score_areas', 'transductive_score', 'supervised_score',
+           'median_sigma', 'Nodes', 'best_setting', 'search_grids', 'choose_setting', 'completed_areas', 'reading_rows',
+           'judge_readings', 'count_within', 'reading_table', 'author_width', 'author_nodes', 'compute_reading1',
+           'experiment_nodes', 'experiment_areas', 'compute_experiment', 'shared_grids', 'compute_shared',
+           'prepare_reading', 'tried', 'pair_scores', 'pair_areas', 'reading_areas', 'compute_reading2',
+           'protein_nodes', 'compute_reading3', 'score_areas', 'transductive_score', 'supervised_score',
            'compute_score3', 'compute_score2', 'network_inputs', 'operator_ridges', 'operator_areas',
            'compute_operator']
 
@@ -128,19 +128,18 @@ class Nodes:
             return self.gram[rows][:, cols] / lam
         return self.spectra[beta2].gram(lam, lam2, rows, cols)
 
-    def search(self, labelled, seed):
-        """Judge all settings on the folds of the labelled nodes."""
+    def search(self, labelled, seed, similarity="product"):
+        """Judge all settings on five folds of the labelled nodes."""
         A = self.adjacency[np.ix_(labelled, labelled)]
         folds = node_folds(A, 5, seed, self.kind)
-        curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
+        return self.judge(labelled, folds, similarity)
+
+    def judge(self, labelled, folds, similarity="product"):
+        """Judge all settings on some folds of the labelled nodes."""
+        curved = [fold for fold in folds if fold.has_curves]
         grids = self.grids | ({"lam2": (0.0,)} if self.supervised else {})
-        settings, areas = grid_areas(
-            curved,
-            grids,
-            lambda lam, lam2, beta2: self.deformed(
-                labelled, labelled, lam, lam2, beta2
-            ),
-        )
+        gram = partial(self.deformed, labelled, labelled)
+        settings, areas = grid_areas(curved, grids, gram, similarity)
         return settings, areas.mean(axis=1) if curved else np.full(
             (len(settings), 2), np.nan
         )
@@ -198,6 +197,21 @@ def choose_setting(search, smoother, parameters, rate, draw):
         if np.isfinite(areas).all():
             break
     return best_setting(settings, areas, criterion)
+
+
+@lru_cache(maxsize=1024)
+def _searched(make, choices, rate, draw):
+    nodes = make(*choices)
+    return nodes.search(draw_labelled(len(nodes.gram), rate, draw), draw)
+
+
+@lru_cache(maxsize=4096)
+def completed_areas(make, choices, kinds, parameters, rate, draw):
+    """Measure a completed network, under a reading whose last choice is the
+    smoother."""
+    nodes, search = make(*choices), partial(_searched, make, choices)
+    setting = choose_setting(search, choices[-1], parameters, rate, draw)
+    return nodes.areas(draw_labelled(len(nodes.gram), rate, draw), setting, kinds)
 
 
 def reading_rows(choices):
@@ -288,28 +302,11 @@ def author_nodes(words, sigma, smoother):
     return Nodes(data.adjacency.toarray().astype(float), gram, grids, smoother is None)
 
 
-@lru_cache(maxsize=1024)
-def _searched_authors(words, sigma, smoother, rate, draw):
-    nodes = author_nodes(words, sigma, smoother)
-    return nodes.search(draw_labelled(len(nodes.gram), rate, draw), draw)
-
-
-@lru_cache(maxsize=4096)
-def _measured_authors(words, sigma, smoother, parameters, rate, draw):
-    nodes = author_nodes(words, sigma, smoother)
-    setting = choose_setting(
-        lambda rate, draw: _searched_authors(words, sigma, smoother, rate, draw),
-        *(smoother, parameters, rate, draw),
-    )
-    labelled = draw_labelled(len(nodes.gram), rate, draw)
-    return nodes.areas(labelled, setting, CHOICES1["pairs"])
-
-
 def compute_reading1(words, width, smoother, parameters, pairs, area, rate, repeat):
     """Compute a cell of ``rrsn-table1-readings``."""
     sigma = author_width(words, width)
-    areas = _measured_authors(words, sigma, smoother, parameters, rate, repeat)[pairs]
-    return areas[area == "auc-pr"]
+    own = author_nodes, (words, sigma, smoother), CHOICES1["pairs"]
+    return completed_areas(*own, parameters, rate, repeat)[pairs][area == "auc-pr"]
 
 
 SCREENED1 = Table(
@@ -639,27 +636,10 @@ def protein_nodes(task, width, smoother):
     return Nodes(task.adjacency, K, grids, smoother is None, "one")
 
 
-@lru_cache(maxsize=1024)
-def _searched_proteins(task, width, smoother, rate, draw):
-    nodes = protein_nodes(task, width, smoother)
-    return nodes.search(draw_labelled(len(nodes.gram), rate, draw), draw)
-
-
-@lru_cache(maxsize=4096)
-def completed_areas(task, width, smoother, parameters, rate, draw):
-    """Measure a completed network, under a reading."""
-    nodes = protein_nodes(task, width, smoother)
-    search = partial(_searched_proteins, task, width, smoother)
-    setting = choose_setting(search, smoother, parameters, rate, draw)
-    labelled = draw_labelled(len(nodes.gram), rate, draw)
-    return nodes.areas(labelled, setting, CHOICES3["pairs"])
-
-
 def compute_reading3(width, smoother, parameters, pairs, area, rate, repeat):
     """Compute a cell of ``rrsn-table3-readings``."""
-    task = yeast_task()
-    found = completed_areas(task, width, smoother, parameters, rate, repeat)
-    return found[pairs][area == "auc-pr"]
+    own = protein_nodes, (yeast_task(), width, smoother), CHOICES3["pairs"]
+    return completed_areas(*own, parameters, rate, repeat)[pairs][area == "auc-pr"]
 
 
 SCREENED3 = Table(
@@ -712,37 +692,16 @@ SIMILARITY = {
 SCORES = tuple(SIMILARITY)
 
 
-def fold_areas(fold, E, beta, score):
-    """Measure both areas of a fold under one of ``SCORES``, from the predicted
-    coordinates of its nodes."""
-    return curve_areas(fold.truth, fold.scores(E, beta, SIMILARITY[score]))
-
-
-def score_search(nodes, labelled, folds, grids, score):
-    """Choose the setting whose score has the largest mean area under the ROC curve in
-    the folds of the labelled nodes."""
-    settings, areas = [], []
-    for beta2, lam, lam2 in product(grids["beta2"], grids["lam"], grids["lam2"]):
-        if lam2 == 0 and beta2 != grids["beta2"][0]:
-            continue
-        G = nodes.deformed(labelled, labelled, lam, lam2, beta2)
-        predicted = [(fold, fold.coordinates(G)) for fold in folds]
-        for beta in grids["beta"]:
-            settings.append({"lam": lam, "lam2": lam2, "beta": beta, "beta2": beta2})
-            areas.append([fold_areas(fold, E, beta, score) for fold, E in predicted])
-    areas = np.array(areas).reshape(len(settings), len(folds), 2)
-    found = areas.mean(axis=1) if folds else np.full((len(settings), 2), np.nan)
-    return best_setting(settings, found, "ROC")
-
-
-def score_areas(nodes, labelled, folds, grids, score, kind):
-    """Choose the parameters by the folds, predict all nodes, and measure both areas."""
-    chosen = score_search(nodes, labelled, folds, grids, score)
+def score_areas(nodes, labelled, judged, score, kind):
+    """Choose the parameters by what the folds say, predict all nodes, and measure both
+    areas."""
+    chosen = best_setting(*judged, "ROC")
     held = np.setdiff1d(np.arange(len(nodes.gram)), labelled)
     every = slice(None)
     G = nodes.deformed(every, every, chosen["lam"], chosen["lam2"], chosen["beta2"])
     fold = NodeFold(nodes.adjacency, held, kind)
-    found = fold_areas(fold, fold.coordinates(G), chosen["beta"], score)
+    scores = fold.scores(fold.coordinates(G), chosen["beta"], SIMILARITY[score])
+    found = curve_areas(fold.truth, scores)
     return tuple(100.0 * float(area) for area in found)
 
 
@@ -751,12 +710,9 @@ def transductive_score(task, method, score, rate, draw):
     """Measure a score in a draw of the transductive table."""
     supervised = method == "supervised"
     nodes = protein_nodes(task, "entropy", None if supervised else "short")
-    grids = nodes.grids | ({"lam2": (0.0,)} if supervised else {})
     labelled = draw_labelled(len(nodes.gram), rate, draw)
-    A = task.adjacency[np.ix_(labelled, labelled)]
-    folds = node_folds(A, 5, draw, "one")
-    curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
-    return score_areas(nodes, labelled, curved, grids, score, "any")
+    judged = nodes.search(labelled, draw, SIMILARITY[score])
+    return score_areas(nodes, labelled, judged, score, "any")
 
 
 @lru_cache(maxsize=16)
@@ -764,12 +720,12 @@ def supervised_score(task, score, fold):
     """Measure a score in a fold of the supervised table."""
     K, (train, _) = prepare_reading(task, "entropy", fold)[1], fold_nodes(task, fold)
     search = METHODS["RRSN"].estimator
-    grids = {"lam": search.lam_grid, "beta": search.beta_grid}
-    grids |= {"lam2": (0.0,), "beta2": (1.0,)}
+    grids = {"lam": search.lam_grid, "beta": search.beta_grid, "beta2": (1.0,)}
     nodes = Nodes(task.adjacency, K, grids, supervised=True)
     A = task.adjacency[np.ix_(train, train)]
     folds = [NodeFold(A, held, "one") for _, held in INNER.split(train)]
-    return score_areas(nodes, train, folds, grids, score, "one")
+    judged = nodes.judge(train, folds, SIMILARITY[score])
+    return score_areas(nodes, train, judged, score, "one")
 
 
 def compute_score3(method, score, area, rate, repeat):
@@ -854,7 +810,7 @@ def operator_areas(name, operator, rate, draw):
     labelled = labelled_draws(len(A), int(rate) / 100, 1, random_state=draw)[0][0]
     known, inner = (M[np.ix_(labelled, labelled)] for M in (A, G))
     folds = node_folds(known, 5, draw, "one")
-    curved = [fold for fold in folds if fold.truth.any() and not fold.truth.all()]
+    curved = [fold for fold in folds if fold.has_curves]
     lams, gammas = {
         "identity": (LAMS, GAMMAS[:1]),
         "diffusion": (LAMS, GAMMAS),

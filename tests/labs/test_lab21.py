@@ -238,6 +238,8 @@ def test_sign_flip_test_is_scipys_permutation_test():
             n_resamples=np.inf,
         )
         np.testing.assert_allclose(sign_flip_test(d), other.pvalue)
+        both = permutation_test((d,), np.sum, permutation_type="samples")
+        np.testing.assert_allclose(sign_flip_test(d, two_sided=True), both.pvalue)
     assert sign_flip_test(np.ones(10)) == 2**-10
     assert sign_flip_test(np.zeros(4)) == 1.0
     with pytest.raises(ValueError, match=r"1 to 20 numbers: got shape \(21,\)"):
