@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['fingerprint', 'describe', 'data_home', 'available', 'DatasetNotFound', 'DatasetDamaged', 'read_part', 'first_of_each',
-           'description', 'load_usps', 'load_digits_halves', 'load_yeast_enzyme', 'load_nips_coauthors', 'check']
+           'description', 'load_usps', 'load_digits_halves', 'load_yeast_enzyme', 'load_nips_coauthors',
+           'make_winding_road', 'check']
 
 # %% ../nbs/90_datasets.ipynb #afa2873f
 import gzip
@@ -931,6 +932,58 @@ def load_proteins(
         DESCR=description(name),
         fingerprint=fingerprint(**proteins, **blast),
     )
+
+# %% ../nbs/90_datasets.ipynb #roadcode
+def make_winding_road(
+    n_nodes: int = 200,
+    *,
+    turns: float = 2.5,
+    reach: float = 0.1,
+    random_state: int | None = None,
+) -> tuple[Array, Array]:
+    r"""Draw houses along a spiral, and who knows whom.
+
+    Two houses are linked with the probability :math:`0.9\,e^{-t^2 / 2r^2}`, where
+    :math:`t` is the way between them along the road, from house to house, and
+    :math:`r` the reach. The houses stand beside the road, by a normal deviate of
+    standard deviation .02 in each direction.
+
+    Parameters
+    ----------
+    n_nodes : int, default=200
+        The number of houses.
+    turns : float, default=2.5
+        How often the road winds around the middle, from which it leads to the
+        distance 1.
+    reach : float, default=0.1
+        The reach :math:`r`, in the unit of the map.
+    random_state : int, optional
+        The seed of the draws.
+
+    Returns
+    -------
+    X : ndarray of shape (n_nodes, 2)
+        The places of the houses, in the order of the road, from the middle.
+    A : ndarray of shape (n_nodes, n_nodes)
+        The adjacency matrix, of zeros and ones.
+
+    Examples
+    --------
+    >>> from okbook.datasets import make_winding_road
+    >>> X, A = make_winding_road(random_state=0)
+    >>> X.shape, A.shape
+    ((200, 2), (200, 200))
+    """
+    rng = np.random.default_rng(random_state)
+    t = np.sqrt(np.sort(rng.random(n_nodes)))
+    angle = 2 * np.pi * turns * t
+    road = t[:, None] * np.c_[np.cos(angle), np.sin(angle)]
+    way = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(road, axis=0), axis=1))]
+    houses = road + 0.02 * rng.normal(size=(n_nodes, 2))
+    apart = np.subtract.outer(way, way) / reach
+    linked = rng.random((n_nodes, n_nodes)) < 0.9 * np.exp(-0.5 * apart**2)
+    A = np.triu(linked, 1).astype(float)
+    return houses, A + A.T
 
 # %% ../nbs/90_datasets.ipynb #fabf3e0e
 def check(name: str, download: bool | None = None) -> dict[str, str]:

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['WIDTHS', 'LAMS', 'MKL_GRID', 'MOST_PAIRED', 'MOST_TRAINED', 'MKL_TABLE', 'QUOTED', 'BOUND', 'WEIGHTINGS',
-           'WEIGHTS_TABLE', 'CERTIFICATES_TABLE', 'CHOICES', 'READINGS', 'VOTES', 'FIRST_SETS', 'SMALL', 'N_FIRST',
+           'WEIGHTS_TABLE', 'CERTIFICATES_TABLE', 'CHOICES', 'READINGS', 'VOTES', 'FIRST_SETS', 'N_FIRST',
            'READINGS_TABLE', 'WAYS', 'PREPARATIONS', 'MKL_READINGS', 'MKL_READINGS_TABLE', 'SURVIVORS',
            'MKL_FULL_TABLE', 'PEERS', 'PEEKING', 'CEILING_TABLE', 'SHIFT', 'MEASURES', 'MEASURED', 'FACTORS', 'TRIED',
            'TRIED_TABLE', 'CHANGED', 'CHANGED_TABLE', 'TABLES', 'kernel_bank', 'bank_problem', 'learn_weights',
@@ -37,6 +37,7 @@ from .common import MEAN_TERMS
 from okbook.labs.forest_uci import (
     C_GRID,
     DATASETS,
+    SMALL,
     load_task,
     majority_vote,
     parts,
@@ -292,7 +293,6 @@ VOTES = {
     for cut, categories in product(CHOICES["cut"], CHOICES["categories"])
 }
 FIRST_SETS = ("Sonar", "Pima")  # of the first look; SMALL has all that were planned
-SMALL = tuple(row for row in DATASETS if row not in ("Spambase", "Chess"))
 N_FIRST = 5  # repetitions of the first look
 
 

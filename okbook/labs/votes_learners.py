@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NAMES', 'N_HYPOTHESES', 'ROWS', 'MEASURES', 'COLUMNS', 'TABLE', 'TABLES', 'weak_learner', 'standardized_fold',
-           'boosted', 'run_learner', 'compute_cell']
+           'fit_or_single', 'run_learner', 'compute_cell']
 
 # %% ../../nbs/52_learners.ipynb #6cfd0f08
 import warnings
@@ -55,16 +55,15 @@ def standardized_fold(name, number):
     return X[train], y[train], X[test], y[test]
 
 
-def boosted(weak, X, y, seed, single, resample):
-    """Boost a learner; if its first hypothesis is no better than chance, a single
-    hypothesis takes the place of the vote."""
-    model = AdaBoost(weak, N_HYPOTHESES, resample=resample, random_state=seed)
+def fit_or_single(vote, single, X, y):
+    """Fit a vote; if the first hypothesis of AdaBoost is no better than chance, a
+    single one takes the place of the vote."""
     try:
-        return model.fit(X, y)
+        return vote.fit(X, y)
     except ValueError as error:
         if "nothing to boost" not in str(error):
             raise
-        return single
+        return single.fit(X, y)
 
 
 @cache
@@ -78,7 +77,17 @@ def run_learner(name, learner_name, number):
         single = weak.fit(X, y)
         bagged = Bagging(weak, N_HYPOTHESES, random_state=number).fit(X, y)
         votes = {
-            kind: boosted(weak, X, y, number, single, kind == "resampled")
+            kind: fit_or_single(
+                AdaBoost(
+                    weak,
+                    N_HYPOTHESES,
+                    resample=kind == "resampled",
+                    random_state=number,
+                ),
+                single,
+                X,
+                y,
+            )
             for kind in ("boosted", "resampled")
         }
     for kind, model in {"single": single, "bagged": bagged, **votes}.items():

@@ -5,8 +5,7 @@
 # %% auto #0
 __all__ = ['ALPHA', 'LOOKS', 'N_WORLDS', 'ROWS', 'METHODS', 'NOISE', 'CURVES', 'RULES', 'STOPPING', 'LEVEL', 'TABLES',
            'mcnemar_p', 'betting_wealth', 'spent', 'train_vote', 'vote_by_look', 'run_curves', 'compute_curve',
-           'rejects', 'stop_when_harmed', 'continue_when_helped', 'run_stopping', 'compute_stopping', 'false_stops',
-           'compute_false']
+           'rejects', 'stop', 'run_stopping', 'compute_stopping', 'false_stops', 'compute_false']
 
 # %% ../../nbs/53_rounds.ipynb #2502d74c
 import warnings
@@ -19,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from ..ensembles import Bagging
+from .votes_learners import fit_or_single
 from okbook.labs.votes_noise_protocol import (
     DATASETS,
     fold,
@@ -53,16 +53,11 @@ METHODS, NOISE = ("bagging", "stochastic", "AdaBoost"), (0, 20)
 
 
 def train_vote(method, X, y, seed):
-    """Train a vote of the lab; a single tree if its first hypothesis is no better than
-    chance."""
-    model = learner(method, seed=seed).set_params(n_estimators=LOOKS[-1])
-    try:
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            return model.fit(X, y)
-    except ValueError as error:
-        if "nothing to boost" not in str(error):
-            raise
-    return Bagging(learner("tree"), 1, bootstrap=False, random_state=seed).fit(X, y)
+    """Train a vote of the lab, or a single tree."""
+    vote = learner(method, seed=seed).set_params(n_estimators=LOOKS[-1])
+    single = Bagging(learner("tree"), 1, bootstrap=False, random_state=seed)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        return fit_or_single(vote, single, X, y)
 
 
 def vote_by_look(model, X):
@@ -132,24 +127,17 @@ def rejects(test, b, c, look):
     return bool(mcnemar_p(b, c) <= level)
 
 
-def stop_when_harmed(wrong, test):
-    """Number of looks after which a rule stops, all of them if it never does: the
-    longer vote is significantly worse."""
+def stop(wrong, test, unless_helped=False):
+    """Number of looks after which a rule stops, all of them if it never does: when the
+    longer vote is significantly worse, or unless it is significantly better."""
     for look in range(1, len(wrong)):
-        b = (wrong[look] & ~wrong[look - 1]).sum()
-        c = (wrong[look - 1] & ~wrong[look]).sum()
-        if rejects(test, b, c, look):
-            return look
-    return len(wrong)
-
-
-def continue_when_helped(wrong, test):
-    """The same for a rule that stops unless the longer vote is significantly
-    better."""
-    for look in range(1, len(wrong)):
-        better = (wrong[look - 1] & ~wrong[look]).sum()
-        worse = (wrong[look] & ~wrong[look - 1]).sum()
-        if not rejects(test, better, worse, look):
+        shorter, longer = wrong[look - 1], wrong[look]
+        harmed, helped = (longer & ~shorter).sum(), (shorter & ~longer).sum()
+        if unless_helped:
+            stops = not rejects(test, helped, harmed, look)
+        else:
+            stops = rejects(test, harmed, helped, look)
+        if stops:
             return look
     return len(wrong)
 
@@ -157,10 +145,10 @@ def continue_when_helped(wrong, test):
 RULES = {
     "full": lambda wrong: len(wrong),
     "least error": lambda wrong: int(wrong.sum(axis=1).argmin()) + 1,
-    "harmed, 5 % each": lambda wrong: stop_when_harmed(wrong, "each"),
-    "harmed, spent": lambda wrong: stop_when_harmed(wrong, "spent"),
-    "harmed, bets": lambda wrong: stop_when_harmed(wrong, "bets"),
-    "helped, spent": lambda wrong: continue_when_helped(wrong, "spent"),
+    "harmed, 5 % each": lambda wrong: stop(wrong, "each"),
+    "harmed, spent": lambda wrong: stop(wrong, "spent"),
+    "harmed, bets": lambda wrong: stop(wrong, "bets"),
+    "helped, spent": lambda wrong: stop(wrong, "spent", unless_helped=True),
 }
 
 
@@ -221,9 +209,7 @@ def false_stops(name, method, noise, number):
     coins = np.random.default_rng(number).random((N_WORLDS, wrong.shape[1])) < 0.5
     worlds = [wrong ^ flip for flip in coins]
     return {
-        test: float(
-            np.mean([stop_when_harmed(world, test) < len(world) for world in worlds])
-        )
+        test: float(np.mean([stop(world, test) < len(world) for world in worlds]))
         for test in ("each", "spent", "bets")
     }
 

@@ -13,10 +13,9 @@ from scipy.stats import binomtest
 from okbook.labs import forest_ancestors, votes_learners, votes_rounds
 from okbook.labs.votes_rounds import (
     betting_wealth,
-    continue_when_helped,
     mcnemar_p,
     spent,
-    stop_when_harmed,
+    stop,
 )
 
 
@@ -54,15 +53,15 @@ def wrong_after(changes, n=40):
 
 @pytest.mark.parametrize("test", ["each", "spent", "bets"])
 def test_rules_stop_where_they_should(test):
-    assert stop_when_harmed(wrong_after([5, 5, 5]), test) == 3
-    assert stop_when_harmed(wrong_after([9, 5, 25, 5]), test) == 2
-    assert continue_when_helped(wrong_after([30, 10, 10, 5]), test) == 2
-    assert continue_when_helped(wrong_after([5, 5]), test) == 1
+    assert stop(wrong_after([5, 5, 5]), test) == 3
+    assert stop(wrong_after([9, 5, 25, 5]), test) == 2
+    assert stop(wrong_after([30, 10, 10, 5]), test, unless_helped=True) == 2
+    assert stop(wrong_after([5, 5]), test, unless_helped=True) == 1
 
 
 def test_spending_is_stricter_than_each_look():
     six = wrong_after([0, 0, 0, 6])  # p = 1/64, the third level is 1/240
-    assert stop_when_harmed(six, "each") == 3 and stop_when_harmed(six, "spent") == 4
+    assert stop(six, "each") == 3 and stop(six, "spent") == 4
 
 
 def test_gain_of_every_fold_is_within_the_bound():
@@ -75,7 +74,7 @@ def test_gain_of_every_fold_is_within_the_bound():
 
 def test_votes_and_machines_are_those_of_the_lab():
     found, lab = stored(forest_ancestors.TABLE.id), stored("forest-table1")
-    for row in forest_ancestors.ROWS:
+    for row in forest_ancestors.SMALL:
         for ours, theirs in (("vote", "vote"), ("SVM, leaves", "SVM+forest")):
             np.testing.assert_array_equal(found[row, ours], lab[row, theirs][:5])
 
@@ -83,7 +82,7 @@ def test_votes_and_machines_are_those_of_the_lab():
 def test_weighted_votes_differ_only_where_they_may():
     "eq-accuracy-flip"
     found = stored(forest_ancestors.TABLE.id)
-    for row, kind in product(forest_ancestors.ROWS, forest_ancestors.VOTES[1:]):
+    for row, kind in product(forest_ancestors.SMALL, forest_ancestors.VOTES[1:]):
         changed, may_change = (found[row, f"{kind}: {s}"] for s in ("changed", "open"))
         assert (changed <= may_change + 1e-12).all()
 

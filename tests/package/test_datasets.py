@@ -766,3 +766,24 @@ def test_counts_are_papers_times_words(require_dataset):
     assert (
         expected[[names.index(name) for name in bunch.nodes]] != bunch.counts
     ).nnz == 0
+
+
+def test_people_know_whom_they_meet_along_the_road():
+    "Links are as frequent as the way along the road says, not as the distance."
+    X, A = datasets.make_winding_road(2000, reach=0.1, random_state=0)
+    assert (A == A.T).all() and not A.diagonal().any() and set(A.flat) == {0, 1}
+    again = datasets.make_winding_road(2000, reach=0.1, random_state=0)
+    assert (again[0] == X).all() and (again[1] == A).all()
+    # the places without the deviates: the road's radius grows from the middle to 1
+    t = np.sqrt(np.sort(np.random.default_rng(0).random(2000)))
+    road = t[:, None] * np.c_[np.cos(5 * np.pi * t), np.sin(5 * np.pi * t)]
+    assert abs(np.std(X - road) - 0.02) < 1e-3
+    way = np.insert(np.hypot(*np.diff(road, axis=0).T).cumsum(), 0, 0)
+    i, j = np.triu_indices(2000, 1)
+    apart = way[j] - way[i]
+    for low, high in ((0, 0.01), (0.05, 0.06), (0.1, 0.11), (0.2, 0.21)):
+        pairs = (apart >= low) & (apart < high)
+        wanted = 0.9 * np.exp(-(apart[pairs] ** 2) / 0.02)
+        spread = np.sqrt((wanted * (1 - wanted)).sum())
+        assert abs(A[i, j][pairs].sum() - wanted.sum()) < 5 * spread
+    assert not A[i, j][apart > 1].any()
