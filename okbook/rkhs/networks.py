@@ -262,6 +262,8 @@ class EMKernelCompletion(_BilinearLinks):
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     beta : float, default=1.0
         Time of diffusion of the output kernel, not negative.
+    normalized : bool, default=False
+        Whether the Laplacian of the diffusion is the normalised one.
     floor : float, default=0.01
         Eigenvectors of the input kernel whose eigenvalue is less than this part of the
         mean one share one; positive.
@@ -328,6 +330,7 @@ class EMKernelCompletion(_BilinearLinks):
     _parameter_constraints = {
         **_BilinearLinks._parameter_constraints,
         "beta": [Interval(Real, 0, None, closed="left")],
+        "normalized": ["boolean"],
         "floor": [Interval(Real, 1e-100, 1e6, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -338,6 +341,7 @@ class EMKernelCompletion(_BilinearLinks):
         input_kernel: KernelLike = "rbf",
         input_kernel_params: dict[str, Any] | None = None,
         beta: float = 1.0,
+        normalized: bool = False,
         floor: float = 0.01,
         max_iter: int = 100,
         tol: float = 1e-4,
@@ -349,6 +353,7 @@ class EMKernelCompletion(_BilinearLinks):
         self.input_kernel = input_kernel
         self.input_kernel_params = input_kernel_params
         self.beta = beta
+        self.normalized = normalized
         self.floor = floor
         self.max_iter = max_iter
         self.tol = tol
@@ -359,7 +364,8 @@ class EMKernelCompletion(_BilinearLinks):
 
     def _learn(self, X, A, labelled):
         "Eigenvectors as coordinates, the completed kernel as form."
-        factor = diffusion_factor(*np.linalg.eigh(graph_laplacian(A)), self.beta)
+        L = graph_laplacian(A, self.normalized)
+        factor = diffusion_factor(*np.linalg.eigh(L), self.beta)
         s, V = gram_eigh(self._fit_inputs(X))
         scale = s.mean() or 1.0
         s /= scale

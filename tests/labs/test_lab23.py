@@ -16,6 +16,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 from sklearn.model_selection import ParameterGrid
+from sklearn.svm import SVC
 
 from okbook.core import diffusion_gram
 from okbook.labs import rrsn_protein_interactions as lab, rrsn_reproduction as sharing
@@ -824,3 +825,26 @@ def test_new_links_are_more_than_chance():
     assert hits == sorted(hits) and hits[1] > 10 * 100 * expected
     held = sum(new[str(place), "held"][0] for place in range(1, lab.N_BEST + 1))
     assert held <= hits[0]
+
+
+def test_sampled_pairs_are_classified_by_explicit_features():
+    "As many links as other pairs: all are drawn, and the features can be written down."
+    rng = np.random.default_rng(3)
+    X, n = rng.normal(size=(8, 3)), 8
+    i, j = np.triu_indices(n, 1)
+    A = np.zeros((n, n))
+    linked = rng.permutation(len(i)) < len(i) // 2
+    A[i[linked], j[linked]] = A[j[linked], i[linked]] = 1.0
+    new = rng.normal(size=(4, 3))
+    Z = np.vstack([X, new])
+    model = sharing.SampledPairSVM(C=0.7).fit(Z @ Z.T, A, np.arange(n))
+
+    def features(a, b):
+        both = np.einsum("ni,nj->nij", Z[a], Z[b])
+        return (both + both.transpose(0, 2, 1)).reshape(len(a), -1) / np.sqrt(2)
+
+    machine = SVC(kernel="linear", C=0.7, tol=1e-8).fit(features(i, j), linked)
+    a, b = (grid.ravel() for grid in np.meshgrid(range(8, 12), range(8)))
+    expected = machine.decision_function(features(a, b)) - machine.intercept_
+    found = model.node_coordinates_ @ model.form_ @ model.node_coordinates_.T
+    np.testing.assert_allclose(found[a, b], expected, atol=0.02)

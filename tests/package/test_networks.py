@@ -10,6 +10,7 @@ import pytest
 from contract import parametrize_with_checks
 from grouped_links import Grouped
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import expm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
@@ -19,7 +20,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from toy_network import block, network as toy_network
 
-from okbook.core import LinearKernel, RBFKernel, center_gram, diffusion_gram
+from okbook.core import (
+    LinearKernel,
+    RBFKernel,
+    center_gram,
+    diffusion_gram,
+    graph_laplacian,
+)
 from okbook.rkhs import (
     EMKernelCompletion,
     KernelCCALinks,
@@ -451,3 +458,20 @@ def test_weights_of_links_are_links():
     X, A, _ = network()
     one, other = (MetricLinks(**RBF).fit(X, B).score_pairs() for B in (A, 0.3 * A))
     assert_allclose(one, other)
+
+
+def test_a_normalised_laplacian_is_that_of_the_known_network():
+    "The completed block of labelled nodes is near the diffusion kernel that was given."
+    rng = np.random.default_rng(5)
+    A = np.triu(rng.random((12, 12)) < 0.4, 1).astype(float)
+    A += A.T
+    X = rng.normal(size=(16, 20))
+    models = [
+        EMKernelCompletion("linear", beta=0.7, normalized=n, threshold=0.0).fit(
+            X, A, np.arange(12)
+        )
+        for n in (False, True)
+    ]
+    for model, normalized in zip(models, (False, True), strict=True):
+        L = graph_laplacian(A, normalized)
+        assert_allclose(model.score_pairs()[:12, :12], expm(-0.7 * L), atol=1e-6)
