@@ -2,11 +2,9 @@
 
 Matplotlib draws every figure on white, with twice the pixels that it is shown in, and
 once more for the night (`night`). `Figures` sets the width, and puts the twin beside
-the figure. A figure whose words speak of black or white has one form only, and keeps
-its white card in the dark. (Dark and bright are values of a map, which stay.)
+the figure. Captions do not speak of black and white, which are turned.
 """
 
-import re
 from pathlib import Path
 
 from docutils import nodes
@@ -14,7 +12,6 @@ from PIL import Image
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 INCH = 110  # pixels of the page: half of the figure.dpi of okbook.mplstyle
-INKS = re.compile(r"\b(black|white)\b(?! noise)", re.I)
 
 
 def width(path):
@@ -23,19 +20,13 @@ def width(path):
         return round(image.width * INCH / image.info["dpi"][0])
 
 
-def twins(env, uri, words):
-    "A drawing described by `words` and its night twin, or itself: address and class."
+def twins(env, uri):
+    "A drawing and its night twin, or itself: address and class."
     twin = Path("_build", "night", Path(uri).name)
-    if INKS.search(words) or not Path(env.srcdir, twin).exists():
+    if not Path(env.srcdir, twin).exists():
         return [(uri, "okb-card")]
     env.images.add_file(env.docname, str(twin))
     return [(uri, "only-light"), (str(twin), "only-dark")]
-
-
-def described(image):
-    "The words that describe a drawing."
-    figure = image.parent if isinstance(image.parent, nodes.figure) else None
-    return f"{image.get('alt', '')} {figure.astext() if figure else ''}"
 
 
 class Figures(SphinxPostTransform):
@@ -54,7 +45,7 @@ class Figures(SphinxPostTransform):
         if path.suffix == ".png" and path.exists() and "width" not in image:
             image["width"] = f"{width(path)}px"
         shown = []
-        for uri, by_night in twins(self.env, image["uri"], described(image)):
+        for uri, by_night in twins(self.env, image["uri"]):
             twin = image.copy()
             twin["uri"], twin["candidates"] = uri, {"*": uri}
             twin["classes"] = [*image["classes"], by_night]

@@ -5,19 +5,19 @@ from pathlib import PurePosixPath
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from .figures import described, twins
+from .figures import twins
 
 PAGE = "nbs/64_gallery"
 
 
 def first_figure(page):
-    "The address of the first drawing on a page, and its words; None if none."
+    "The address of the first drawing on a page; None if none."
     for cell in page.findall(nodes.container):
         if cell.get("nb_element") != "cell_code":
             continue
         for image in cell.findall(nodes.image):
             if image["uri"].endswith(".png"):
-                return image["uri"], described(image)
+                return image["uri"]
     return None
 
 
@@ -36,7 +36,7 @@ class Thumbnails(SphinxPostTransform):
                 continue
             name = PurePosixPath(links[0].partition("#")[0]).stem
             found = first_figure(self.env.get_doctree(f"nbs/{name}"))
-            for uri, by_night in twins(self.env, *found) if found else ():
+            for uri, by_night in twins(self.env, found) if found else ():
                 classes = ["okb-thumbnail", by_night]
                 card.insert(
                     0,

@@ -1,11 +1,14 @@
 """Figures by night: ink and paper change places, and what carries data stays."""
 
+import re
+
 import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from okbook_book import night
+from okbook_book.project import notebooks
 
 
 @pytest.fixture
@@ -69,3 +72,12 @@ def test_the_twin_has_the_name_of_the_figure(drawn, tmp_path, monkeypatch):
     assert len(twin.stem) == 64 and twin.read_bytes() == b"bytes"
     draw(drawn, "svg")
     assert len(list(night.FOLDER.iterdir())) == 1
+
+
+def test_what_is_said_of_a_figure_is_true_by_night():
+    "Black and white are turned; white noise is not."
+    for path, nb in notebooks():
+        for cell in nb["cells"]:
+            said = cell["metadata"].get("mystnb", {})
+            words = f"{said.get('image', {})} {said.get('figure', {})}"
+            assert not re.search(r"\b(black|white)\b(?! noise)", words, re.I), path.stem
