@@ -33,7 +33,6 @@ from sklearn.svm import SVC
 
 from ..core import RBFKernel, diffusion_gram, graph_laplacian
 from ..core.rounding import first_largest, sum_rounding
-from ..core.scores import labelled_draws
 from ..datasets import load_nips_coauthors
 from .common import MEAN_TERMS, markdown_table
 from okbook.labs.rrsn_coauthors import (
@@ -880,7 +879,7 @@ def operator_areas(name, operator, rate, draw):
     """Choose the parameters of an operator on the folds of the labelled nodes; measure
     both areas of the pairs that are not known."""
     A, G = network_inputs(name, draw)
-    labelled = labelled_draws(len(A), int(rate) / 100, 1, random_state=draw)[0][0]
+    labelled = draw_labelled(len(A), rate, draw)
     known, inner = (M[np.ix_(labelled, labelled)] for M in (A, G))
     folds = node_folds(known, 5, draw, "one")
     curved = [fold for fold in folds if fold.has_curves]
@@ -964,7 +963,7 @@ def propagation_areas(name, method, rate, draw):
     """Choose the graph, mu, and beta where it has an effect, on the folds of the
     labelled nodes; measure both areas of the pairs that are not known."""
     A, graphs = similarity_graphs(name, draw)
-    labelled = labelled_draws(len(A), int(rate) / 100, 1, random_state=draw)[0][0]
+    labelled = draw_labelled(len(A), rate, draw)
     known = A[np.ix_(labelled, labelled)]
     curved = [fold for fold in node_folds(known, 5, draw, "one") if fold.has_curves]
     betas = BETAS if "diffused" in method else BETAS[:1]
