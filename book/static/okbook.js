@@ -16,3 +16,7 @@
   })));
   addEventListener("load", () => document.querySelectorAll("div.math").forEach(box => boxes.observe(box)));
 })();
+// A drawing that a phone shows smaller than it was drawn takes its own size by a tap, and scrolls in its box.
+addEventListener("click", ({ target }) => {
+  if (target.matches(".bd-article figure img")) target.classList.toggle("okb-full");
+});

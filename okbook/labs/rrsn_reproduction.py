@@ -24,7 +24,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import product
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import euclidean_distances
@@ -69,13 +69,13 @@ from okbook.rkhs import (
     NodeFold,
     SemiSupervisedOutputKernelRidge,
     label_propagation,
-    link_propagation,
     node_folds,
     node_pairs,
 )
 from ..rkhs.folds import diffusion_factor, round_scores
 from ..rkhs.link_operators import leave_one_out_ridges, ridge_by_column
 from ..rkhs.links import curve_areas
+from ..rkhs.propagation import spread_links
 from ..rkhs.search import grid_areas
 from ..tables import Table
 
@@ -941,45 +941,59 @@ PROPAGATIONS = ("labels, twice", "labels, diffused", "links")
 
 @lru_cache(maxsize=12)
 def similarity_graphs(name, draw):
-    """A network, and two graphs of similar nodes: the Gram matrix of its lab, and its
-    part between nearest neighbours, each divided by the mean degree."""
+    """A network, and two graphs of similar nodes with their smoothest eigenvectors: the
+    Gram matrix of its lab, and its part between nearest neighbours, each divided by the
+    mean degree."""
     A, K = network_inputs(name, draw)
     K = np.maximum(K - np.diag(K.diagonal()), 0.0)
     near = K >= np.sort(K, axis=1)[:, -N_NEAR][:, None]
     graphs = {"all": K + K.T, "near": np.where(near | near.T, K + K.T, 0.0)}
-    return A, {how: W / W.sum() * len(W) for how, W in graphs.items()}
+    graphs = {how: W / W.sum() * len(W) for how, W in graphs.items()}
+    smoothest = [0, N_SMOOTH - 1]
+    bases = {
+        how: eigh(graph_laplacian(W), subset_by_index=smoothest)
+        for how, W in graphs.items()
+    }
+    return A, graphs, bases
 
 
-def propagate(method, W, A, labelled, mu, beta):
-    """Scores of all pairs of nodes, from the network between the labelled ones."""
+def propagate(method, name, draw, how, A, labelled, mu):
+    """Scores of all pairs of nodes, from the network between the labelled ones, for
+    each time of diffusion."""
+    _, graphs, bases = similarity_graphs(name, draw)
     if method == "links":
-        return link_propagation(W, A, labelled, mu, N_SMOOTH, tol=1e-6)
-    P = label_propagation(W, labelled, mu)
-    return P @ (A if method == "labels, twice" else diffusion_gram(A, beta)) @ P.T
+        return [spread_links(*bases[how], A, labelled, mu, tol=1e-6)]
+    P = label_propagation(graphs[how], labelled, mu)
+    if method == "labels, twice":
+        return [P @ A @ P.T]
+    return [P @ diffusion_gram(A, beta) @ P.T for beta in BETAS]
 
 
 @lru_cache(maxsize=400)
 def propagation_areas(name, method, rate, draw):
     """Choose the graph, mu, and beta where it has an effect, on the folds of the
     labelled nodes; measure both areas of the pairs that are not known."""
-    A, graphs = similarity_graphs(name, draw)
+    A, graphs, _ = similarity_graphs(name, draw)
     labelled = draw_labelled(len(A), rate, draw)
     known = A[np.ix_(labelled, labelled)]
     curved = [fold for fold in node_folds(known, 5, draw, "one") if fold.has_curves]
-    betas = BETAS if "diffused" in method else BETAS[:1]
-    settings = list(product(graphs, MU_GRID, betas))
+    n_betas = len(BETAS) if "diffused" in method else 1
+    settings = list(product(graphs, MU_GRID, range(n_betas)))
 
-    def inner_area(fold, how, mu, beta):
+    def inner_areas(fold, how, mu):
         kept, held = fold.nodes[: fold.n_kept], fold.nodes[fold.n_kept :]
         inside = known[np.ix_(kept, kept)]
-        S = propagate(method, graphs[how], inside, labelled[kept], mu, beta)
-        block = S[np.ix_(labelled[held], labelled[fold.nodes])]
-        return curve_areas(fold.truth, round_scores(fold.pairs(block)))[0]
+        block = np.ix_(labelled[held], labelled[fold.nodes])
+        for S in propagate(method, name, draw, how, inside, labelled[kept], mu):
+            scores = round_scores(fold.pairs(S[block]))
+            yield curve_areas(fold.truth, scores)[0]
 
-    means = [np.mean([inner_area(f, *setting) for f in curved]) for setting in settings]
-    best = settings[first_largest(means, MEAN_TERMS)] if curved else settings[0]
-    how, mu, beta = best
-    S = propagate(method, graphs[how], known, labelled, mu, beta)
+    means = []
+    for how, mu in product(graphs, MU_GRID):
+        areas = [[*inner_areas(fold, how, mu)] for fold in curved]
+        means += np.mean(areas, axis=0).tolist() if curved else [0.0] * n_betas
+    how, mu, beta = settings[first_largest(means, MEAN_TERMS)]
+    S = propagate(method, name, draw, how, known, labelled, mu)[beta]
     pairs = np.triu(node_pairs(len(A), labelled))
     found = curve_areas(A[pairs] > 0, round_scores(S[pairs]))
     return tuple(100.0 * float(area) for area in found)

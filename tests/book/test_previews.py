@@ -313,6 +313,25 @@ def test_a_tap_shows_the_card_and_a_second_one_follows(browser):
     context.close()
 
 
+@pytest.mark.browser
+@pytest.mark.skipif("nbs/00_core.html" not in PAGES, reason="the page is not built")
+def test_a_tap_shows_a_drawing_as_large_as_it_was_drawn(browser):
+    "Then its box scrolls, and not the page; a second tap makes it small again."
+    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    tab = context.new_page()
+    tab.goto((HTML.resolve() / "nbs" / "00_core.html").as_uri(), wait_until="load")
+    drawing = tab.locator("#fig-core-idea img:visible")
+    assert drawing.bounding_box()["width"] < PHONE["width"]
+    drawing.tap()
+    assert drawing.bounding_box()["width"] > 600
+    box = tab.locator('.cell_output[tabindex="0"]:has(#fig-core-idea)')
+    box.wait_for(timeout=PATIENCE)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    drawing.tap()
+    assert drawing.bounding_box()["width"] < PHONE["width"]
+    context.close()
+
+
 def test_weight():
     "What a page loads before anything is looked at."
     static = HTML.parents[1] / "book" / "static"
