@@ -168,8 +168,14 @@ def spread_links(
         The smallest eigenvalues of the Laplacian.
     Q : ndarray of shape (n, r)
         Their eigenvectors.
-    A, labelled, mu, tol
-        As in :func:`link_propagation`.
+    A : ndarray of shape (l, l)
+        The known network.
+    labelled : ndarray of int of shape (l,)
+        The labelled nodes.
+    mu : float
+        What a difference along an edge costs.
+    tol : float
+        The relative residual at which the conjugate gradients stop.
 
     Returns
     -------
