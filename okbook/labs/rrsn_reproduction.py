@@ -24,9 +24,9 @@ from functools import cached_property, lru_cache, partial
 from itertools import product
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import block_diag, cho_factor, cho_solve, eigh
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import ParameterGrid
 from sklearn.svm import SVC
@@ -67,6 +67,7 @@ from okbook.labs.rrsn_protein_interactions import (
 )
 from okbook.rkhs import (
     NodeFold,
+    PairwiseKernelSVM,
     SemiSupervisedOutputKernelRidge,
     label_propagation,
     node_folds,
@@ -479,35 +480,33 @@ ONE_NODE = ("by the known node", "by the new node")
 RANKS = {"ranks": 0, "ranks by the known node": 0, "ranks by the new node": 1}
 
 
-class SampledPairSVM(BaseEstimator):
+class SampledPairSVM(PairwiseKernelSVM):
     """Support vector machine with the pairwise kernel, trained on all links and on as
     many other pairs, which are drawn (eq-nets-machine)."""
 
-    def __init__(self, C=1.0, random_state=0):
-        self.C = C
-        self.random_state = random_state
-
-    def fit(self, X, y, labelled):
-        """Fit to the Gram matrix of all nodes and the links of some."""
-        a, b = np.triu_indices(len(y), 1)
-        links, others = np.flatnonzero(y[a, b]), np.flatnonzero(y[a, b] == 0)
+    def _learn(self, X, A, labelled):
+        K, cross = self._labelled_grams(X, labelled)
+        a, b = np.triu_indices(len(A), 1)
+        links, others = np.flatnonzero(A[a, b]), np.flatnonzero(A[a, b] == 0)
         rng = np.random.default_rng(self.random_state)
         drawn = np.r_[links, rng.choice(others, len(links), replace=False)]
         a, b = a[drawn], b[drawn]
-        K = X[np.ix_(labelled, labelled)]
         gram = K[np.ix_(a, a)] * K[np.ix_(b, b)] + K[np.ix_(a, b)] * K[np.ix_(b, a)]
-        machine = SVC(kernel="precomputed", C=self.C).fit(gram, y[a, b] > 0)
+        machine = SVC(kernel="precomputed", C=self.C).fit(gram, A[a, b] > 0)
         S, used = np.zeros_like(K), machine.support_
         S[a[used], b[used]] = machine.dual_coef_[0]
-        self.node_coordinates_, self.form_ = X[:, labelled], S + S.T
-        return self
+        form = block_diag(S + S.T, 0.0)
+        return np.column_stack([cross, np.ones(len(cross))]), form
 
 
 TRIED = METHODS | {
     "em normalised": Method(
         clone(METHODS["em"].estimator).set_params(normalized=True), METHODS["em"].grid
     ),
-    "Pkernel sampled": Method(SampledPairSVM(), {"C": (0.01, 0.1, 1.0, 10.0)}),
+    "Pkernel sampled": Method(
+        SampledPairSVM("precomputed", threshold=0.0, random_state=0),
+        {"C": (0.01, 0.1, 1.0, 10.0)},
+    ),
 }
 MAIN2, N_FOLDS_SEEN = "entropy, ROC, balanced, values, entry, one", 2
 

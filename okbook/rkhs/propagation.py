@@ -157,6 +157,9 @@ def link_propagation(
     return spread_links(nu, Q, A, labelled, mu, tol)
 
 
+@validate_params(
+    {"mu": [_POSITIVE], "tol": [_POSITIVE]}, prefer_skip_nested_validation=True
+)
 def spread_links(
     nu: Array, Q: Array, A: Array, labelled: Array, mu: float, tol: float
 ) -> Array:

@@ -837,7 +837,9 @@ def test_sampled_pairs_are_classified_by_explicit_features():
     A[i[linked], j[linked]] = A[j[linked], i[linked]] = 1.0
     new = rng.normal(size=(4, 3))
     Z = np.vstack([X, new])
-    model = sharing.SampledPairSVM(C=0.7).fit(Z @ Z.T, A, np.arange(n))
+    model = sharing.SampledPairSVM("linear", C=0.7, threshold=0.0).fit(
+        Z, A, np.arange(n)
+    )
 
     def features(a, b):
         both = np.einsum("ni,nj->nij", Z[a], Z[b])
