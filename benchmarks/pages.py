@@ -13,7 +13,9 @@ from measure import report
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "book"), str(ROOT / "book")]
-from browsing import PHONE, served  # noqa: E402
+from browsing import FLAGS, PATIENCE, PHONE, served  # noqa: E402
+
+from okbook_book.pdf import CHROMIUM  # noqa: E402
 
 PAGES = (
     *("00_core", "00_core_1_predictor", "01_trees", "01_trees_1_split_search"),
@@ -39,7 +41,7 @@ def visit(browser, address):
     tab = context.new_page()
     control = context.new_cdp_session(tab)
     control.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    tab.goto(address, wait_until="load", timeout=240_000)
+    tab.goto(address, wait_until="load", timeout=PATIENCE)
     tab.wait_for_function("performance.getEntriesByType('navigation')[0].loadEventEnd")
     found = [
         *tab.evaluate(TIMES),
@@ -51,7 +53,6 @@ def visit(browser, address):
 
 def main():
     from playwright.sync_api import sync_playwright
-    from test_browser import CHROMIUM, FLAGS
 
     with (
         served(ROOT / "_build" / "html") as address,

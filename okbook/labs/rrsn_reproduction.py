@@ -5,18 +5,18 @@
 # %% auto #0
 __all__ = ['WIDTHS', 'LIMIT', 'FIXED', 'FIXED_BETA2', 'CHOICES1', 'MAIN1', 'N_SCREENED', 'N_KEPT', 'ROWS1', 'READINGS1',
            'SCREENED1', 'KEPT1', 'ADDED1', 'FULL1', 'LITERAL', 'EXPERIMENTS', 'EXPERIMENTS_TABLE', 'SHARED', 'CHOICES2',
-           'RELEVANT', 'ONE_NODE', 'RANKS', 'TRIED', 'MAIN2', 'N_FOLDS_SEEN', 'ROWS2', 'READINGS2', 'SCREENED2',
-           'CHOICES3', 'MAIN3', 'ROWS3', 'READINGS3', 'SCREENED3', 'KEPT3', 'FULL_ROWS3', 'FULL3', 'SIMILARITY',
-           'SCORES', 'SCORES2', 'OTHERS2', 'OTHER2', 'SCORES3', 'NETWORKS', 'OPERATORS', 'BETAS', 'LAMS', 'GAMMAS',
-           'TRIED_RIDGES', 'OPERATOR_TABLE', 'MU_GRID', 'N_SMOOTH', 'N_NEAR', 'PROPAGATIONS', 'PROPAGATION', 'TABLES',
-           'median_sigma', 'Nodes', 'best_setting', 'search_grids', 'choose_setting', 'completed_areas', 'reading_rows',
-           'judge_readings', 'count_within', 'reading_table', 'author_width', 'author_nodes', 'compute_reading1',
-           'experiment_nodes', 'experiment_areas', 'compute_experiment', 'shared_grids', 'compute_shared',
-           'prepare_reading', 'SampledPairSVM', 'tried', 'pair_scores', 'pair_areas', 'reading_areas',
-           'compute_reading2', 'protein_nodes', 'compute_reading3', 'score_areas', 'transductive_score',
-           'supervised_score', 'compute_score3', 'compute_score2', 'compute_other2', 'network_inputs',
-           'operator_ridges', 'operator_areas', 'compute_operator', 'similarity_graphs', 'propagate',
-           'propagation_areas', 'compute_propagation']
+           'RELEVANT', 'ONE_NODE', 'RANKED', 'RANKS', 'BETAS', 'TRIED', 'MAIN2', 'N_FOLDS_SEEN', 'ROWS2', 'READINGS2',
+           'SCREENED2', 'CHOICES3', 'MAIN3', 'ROWS3', 'READINGS3', 'SCREENED3', 'KEPT3', 'FULL_ROWS3', 'FULL3',
+           'SIMILARITY', 'SCORES', 'SCORES2', 'OTHERS2', 'OTHER2', 'SCORES3', 'NETWORKS', 'OPERATORS', 'LAMS', 'GAMMAS',
+           'TRIED_RIDGES', 'ON_NETWORKS', 'OPERATOR_TABLE', 'MU_GRID', 'N_SMOOTH', 'N_NEAR', 'PROPAGATIONS',
+           'PROPAGATION', 'TABLES', 'median_sigma', 'unknown_areas', 'Nodes', 'best_setting', 'search_grids',
+           'choose_setting', 'completed_areas', 'reading_rows', 'judge_readings', 'count_within', 'reading_table',
+           'author_width', 'author_nodes', 'compute_reading1', 'experiment_nodes', 'experiment_areas',
+           'compute_experiment', 'shared_grids', 'compute_shared', 'prepare_reading', 'SampledPairSVM', 'tried',
+           'pair_scores', 'pair_areas', 'reading_areas', 'compute_reading2', 'protein_nodes', 'compute_reading3',
+           'score_areas', 'transductive_score', 'supervised_score', 'compute_score3', 'compute_score2',
+           'compute_other2', 'network_inputs', 'known_part', 'best_on_folds', 'operator_ridges', 'operator_areas',
+           'compute_operator', 'similarity_graphs', 'propagate', 'propagation_areas', 'compute_propagation']
 
 # %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #1c96c48c
 from dataclasses import dataclass
@@ -90,6 +90,13 @@ def median_sigma(X):
 WIDTHS = {"entropy": informative_sigma, "median": median_sigma}
 
 
+def unknown_areas(A, S, labelled, kind="any"):
+    """Measure both areas of the pairs that are not known, in percent."""
+    pairs = np.triu(node_pairs(len(A), labelled, kind))
+    found = curve_areas(A[pairs] > 0, round_scores(S[pairs]))
+    return tuple(100.0 * float(area) for area in found)
+
+
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """A network with the kernel of its inputs, and what a search needs of it.
@@ -158,12 +165,8 @@ class Nodes:
         factor = diffusion_factor(*np.linalg.eigh(graph_laplacian(A)), setting["beta"])
         ridge = cho_factor(G[labelled] + np.eye(len(labelled)))
         points = G @ cho_solve(ridge, factor)
-        scores, linked, found = points @ points.T, self.adjacency > 0, {}
-        for kind in kinds:
-            at = np.triu(node_pairs(len(linked), labelled, kind), 1)
-            pair = curve_areas(linked[at], round_scores(scores[at]))
-            found[kind] = tuple(100.0 * float(area) for area in pair)
-        return found
+        measured = partial(unknown_areas, self.adjacency, points @ points.T, labelled)
+        return {kind: measured(kind) for kind in kinds}
 
 
 def best_setting(settings, areas, criterion):
@@ -477,7 +480,9 @@ RELEVANT = {
 }
 # Of the experiments: em divided by one length, and ranks along an axis of the pairs.
 ONE_NODE = ("by the known node", "by the new node")
-RANKS = {"ranks": 0, "ranks by the known node": 0, "ranks by the new node": 1}
+RANKED = tuple(f"ranks {way}" for way in ONE_NODE)
+RANKS = {"ranks": 0, RANKED[0]: 0, RANKED[1]: 1}
+BETAS = (0.3, 1.0, 3.0)
 
 
 class SampledPairSVM(PairwiseKernelSVM):
@@ -499,10 +504,10 @@ class SampledPairSVM(PairwiseKernelSVM):
         return np.column_stack([cross, np.ones(len(cross))]), form
 
 
+_EM, _EM_GRID = METHODS["em"].estimator, METHODS["em"].grid | {"beta": BETAS}
 TRIED = METHODS | {
-    "em normalised": Method(
-        clone(METHODS["em"].estimator).set_params(normalized=True), METHODS["em"].grid
-    ),
+    "em": Method(_EM, _EM_GRID),
+    "em normalised": Method(clone(_EM).set_params(normalized=True), _EM_GRID),
     "Pkernel sampled": Method(
         SampledPairSVM("precomputed", threshold=0.0, random_state=0),
         {"C": (0.01, 0.1, 1.0, 10.0)},
@@ -514,8 +519,7 @@ MAIN2, N_FOLDS_SEEN = "entropy, ROC, balanced, values, entry, one", 2
 def tried(name, weights=None):
     """Say which fits of a method a reading chooses from."""
     method = TRIED[name + (" unweighted" if weights == "plain" else "")]
-    grid = method.grid | ({"beta": (0.3, 1.0, 3.0)} if name[:2] == "em" else {})
-    return method.estimator, list(ParameterGrid(grid))
+    return method.estimator, list(ParameterGrid(method.grid))
 
 
 def pair_scores(model, labelled, others, answers=None, entry=None):
@@ -567,7 +571,7 @@ def _areas_of_ways(task, model, name, labelled, others):
     ways = {
         "em": ("entry", "cosine", *ONE_NODE),
         "local": ("values", "ranks"),
-        "Pkernel": ("", *list(RANKS)[1:]),
+        "Pkernel": ("", *RANKED),
     }
     ways = ways.get(name, ("",))
     return {
@@ -806,10 +810,7 @@ SCORES2 = Table(
 OTHERS2 = {
     "em, normalised Laplacian": {"name": "em normalised"},
     "Pkernel, sampled pairs": {"name": "Pkernel sampled"},
-    **{
-        f"Pkernel, {ranks}": {"name": "Pkernel", "answers": ranks}
-        for ranks in list(RANKS)[1:]
-    },
+    **{f"Pkernel, {way}": {"name": "Pkernel", "answers": way} for way in RANKED},
 }
 
 
@@ -852,7 +853,7 @@ SCORES3 = Table(
 
 # %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #e22dc7c3
 NETWORKS = ("synthetic", "authors", "proteins")
-OPERATORS, BETAS = ("identity", "diffusion", "learnt"), (0.3, 1.0, 3.0)
+OPERATORS = ("identity", "diffusion", "learnt")
 LAMS, GAMMAS = np.logspace(-3, 2, 6), (0.0, 0.3, 1.0, 3.0)
 TRIED_RIDGES = np.logspace(-4, 3, 15)
 
@@ -864,6 +865,26 @@ def network_inputs(name, draw):
     synthetic = name == "synthetic"
     network = sample_network("0.01", draw) if synthetic else load_network()
     return network.adjacency, network.gram
+
+
+def known_part(A, rate, draw):
+    """The labelled nodes, the network between them, and those of its folds on which
+    there are curves."""
+    labelled = draw_labelled(len(A), rate, draw)
+    known = A[np.ix_(labelled, labelled)]
+    folds = [fold for fold in node_folds(known, 5, draw, "one") if fold.has_curves]
+    return labelled, known, folds
+
+
+def best_on_folds(groups, folds, areas):
+    """Choose a group of settings and a place in it, by the mean over the folds of what
+    ``areas`` lists; the first of all if there are no folds."""
+    if not folds:
+        return groups[0], 0
+    means = [np.mean([areas(f, *group) for f in folds], axis=0) for group in groups]
+    place = first_largest(np.ravel(means), MEAN_TERMS)
+    group, inner = divmod(place, len(means[0]))
+    return groups[group], inner
 
 
 def operator_ridges(operator, lam, gamma, nu, G, V):
@@ -878,34 +899,27 @@ def operator_areas(name, operator, rate, draw):
     """Choose the parameters of an operator on the folds of the labelled nodes; measure
     both areas of the pairs that are not known."""
     A, G = network_inputs(name, draw)
-    labelled = draw_labelled(len(A), rate, draw)
-    known, inner = (M[np.ix_(labelled, labelled)] for M in (A, G))
-    folds = node_folds(known, 5, draw, "one")
-    curved = [fold for fold in folds if fold.has_curves]
+    labelled, known, folds = known_part(A, rate, draw)
+    inner = G[np.ix_(labelled, labelled)]
     lams, gammas = {
         "identity": (LAMS, GAMMAS[:1]),
         "diffusion": (LAMS, GAMMAS),
         "learnt": (LAMS[:1], GAMMAS[:1]),
     }[operator]
-    settings, means = list(product(lams, gammas, BETAS)), []
-    for lam, gamma in product(lams, gammas):
-        areas = []
-        for fold in curved:
-            kept = fold.nodes[: fold.n_kept]
-            G_kept = inner[np.ix_(kept, kept)]
-            ridges = operator_ridges(operator, lam, gamma, fold.nu, G_kept, fold.V)
-            E = ridge_by_column(G_kept, inner[fold.nodes][:, kept], fold.V, ridges)
-            areas.append(
-                [curve_areas(fold.truth, fold.scores(E, beta))[0] for beta in BETAS]
-            )
-        means += np.mean(areas, axis=0).tolist() if curved else [0.0] * len(BETAS)
-    lam, gamma, beta = settings[first_largest(means, MEAN_TERMS)]
+
+    def fold_areas(fold, lam, gamma):
+        kept = fold.nodes[: fold.n_kept]
+        G_kept = inner[np.ix_(kept, kept)]
+        ridges = operator_ridges(operator, lam, gamma, fold.nu, G_kept, fold.V)
+        E = ridge_by_column(G_kept, inner[fold.nodes][:, kept], fold.V, ridges)
+        return [curve_areas(fold.truth, fold.scores(E, beta))[0] for beta in BETAS]
+
+    (lam, gamma), place = best_on_folds([*product(lams, gammas)], folds, fold_areas)
     nu, V = np.linalg.eigh(graph_laplacian(known))
     ridges = operator_ridges(operator, lam, gamma, nu, inner, V)
-    E = ridge_by_column(inner, G[:, labelled], V, ridges) * np.exp(-beta * nu / 2)
-    pairs = np.triu(node_pairs(len(A), labelled))
-    found = curve_areas(A[pairs] > 0, round_scores((E @ E.T)[pairs]))
-    return tuple(100.0 * float(area) for area in found)
+    E = ridge_by_column(inner, G[:, labelled], V, ridges)
+    E *= np.exp(-BETAS[place] * nu / 2)
+    return unknown_areas(A, E @ E.T, labelled)
 
 
 def compute_operator(name, operator, area, rate, repeat):
@@ -913,24 +927,27 @@ def compute_operator(name, operator, area, rate, repeat):
     return operator_areas(name, operator, rate, repeat)[area == "auc-pr"]
 
 
+ON_NETWORKS = {
+    "columns": COLUMNS3,
+    "repeats": N_DRAWS,
+    "datasets": ["nips_coauthors", "yeast_ppi"],
+    "units": "area under the curve, in percent",
+    "digits": 1,
+    "rtol": 1e-3,  # scores that are equal but for rounding have no order of their own
+}
 OPERATOR_TABLE = Table(
     id="rrsn-operators",
     rows={
         f"{name}, {operator}": {"name": name, "operator": operator}
         for name, operator in product(NETWORKS, OPERATORS)
     },
-    columns=COLUMNS3,
-    repeats=N_DRAWS,
     compute=compute_operator,
-    datasets=["nips_coauthors", "yeast_ppi"],
     slice=[
         ("synthetic, diffusion", "auc-roc 10", 0),
         ("proteins, learnt", "auc-pr 10", 1),
     ],
     summary="three networks: operators between the outputs, one of them learnt",
-    units="area under the curve, in percent",
-    digits=1,
-    rtol=1e-3,  # scores that are equal but for rounding have no order of their own
+    **ON_NETWORKS,
 )
 
 # %% ../../nbs/23_protein_interactions_1_reproduction.ipynb #1ddd4586
@@ -973,29 +990,20 @@ def propagation_areas(name, method, rate, draw):
     """Choose the graph, mu, and beta where it has an effect, on the folds of the
     labelled nodes; measure both areas of the pairs that are not known."""
     A, graphs, _ = similarity_graphs(name, draw)
-    labelled = draw_labelled(len(A), rate, draw)
-    known = A[np.ix_(labelled, labelled)]
-    curved = [fold for fold in node_folds(known, 5, draw, "one") if fold.has_curves]
-    n_betas = len(BETAS) if "diffused" in method else 1
-    settings = list(product(graphs, MU_GRID, range(n_betas)))
+    labelled, known, folds = known_part(A, rate, draw)
 
-    def inner_areas(fold, how, mu):
+    def fold_areas(fold, how, mu):
         kept, held = fold.nodes[: fold.n_kept], fold.nodes[fold.n_kept :]
         inside = known[np.ix_(kept, kept)]
         block = np.ix_(labelled[held], labelled[fold.nodes])
-        for S in propagate(method, name, draw, how, inside, labelled[kept], mu):
-            scores = round_scores(fold.pairs(S[block]))
-            yield curve_areas(fold.truth, scores)[0]
+        return [
+            curve_areas(fold.truth, round_scores(fold.pairs(S[block])))[0]
+            for S in propagate(method, name, draw, how, inside, labelled[kept], mu)
+        ]
 
-    means = []
-    for how, mu in product(graphs, MU_GRID):
-        areas = [[*inner_areas(fold, how, mu)] for fold in curved]
-        means += np.mean(areas, axis=0).tolist() if curved else [0.0] * n_betas
-    how, mu, beta = settings[first_largest(means, MEAN_TERMS)]
-    S = propagate(method, name, draw, how, known, labelled, mu)[beta]
-    pairs = np.triu(node_pairs(len(A), labelled))
-    found = curve_areas(A[pairs] > 0, round_scores(S[pairs]))
-    return tuple(100.0 * float(area) for area in found)
+    (how, mu), place = best_on_folds([*product(graphs, MU_GRID)], folds, fold_areas)
+    S = propagate(method, name, draw, how, known, labelled, mu)[place]
+    return unknown_areas(A, S, labelled)
 
 
 def compute_propagation(name, method, area, rate, repeat):
@@ -1009,18 +1017,13 @@ PROPAGATION = Table(
         f"{name}, {method}": {"name": name, "method": method}
         for name, method in product(NETWORKS, PROPAGATIONS)
     },
-    columns=COLUMNS3,
-    repeats=N_DRAWS,
     compute=compute_propagation,
-    datasets=["nips_coauthors", "yeast_ppi"],
     slice=[
         ("synthetic, labels, twice", "auc-roc 10", 0),
         ("synthetic, links", "auc-pr 20", 1),
     ],
     summary="three networks: labels and links that spread over a graph, as baselines",
-    units="area under the curve, in percent",
-    digits=1,
-    rtol=1e-3,  # scores that are equal but for rounding have no order of their own
+    **ON_NETWORKS,
 )
 TABLES = [SCREENED1, FULL1, EXPERIMENTS_TABLE, SHARED]
 TABLES += [SCREENED2, SCREENED3, FULL3, SCORES2, OTHER2, SCORES3]

@@ -76,20 +76,11 @@ def run_learner(name, learner_name, number):
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         single = weak.fit(X, y)
         bagged = Bagging(weak, N_HYPOTHESES, random_state=number).fit(X, y)
-        votes = {
-            kind: fit_or_single(
-                AdaBoost(
-                    weak,
-                    N_HYPOTHESES,
-                    resample=kind == "resampled",
-                    random_state=number,
-                ),
-                single,
-                X,
-                y,
-            )
-            for kind in ("boosted", "resampled")
-        }
+        votes = {}
+        for kind in ("boosted", "resampled"):
+            options = {"resample": kind == "resampled", "random_state": number}
+            vote = AdaBoost(weak, N_HYPOTHESES, **options)
+            votes[kind] = fit_or_single(vote, single, X, y)
     for kind, model in {"single": single, "bagged": bagged, **votes}.items():
         found[kind] = float(np.mean(model.predict(X_test) != y_test))
     said = bagged.hypotheses(X_test)

@@ -133,11 +133,8 @@ def stop(wrong, test, unless_helped=False):
     for look in range(1, len(wrong)):
         shorter, longer = wrong[look - 1], wrong[look]
         harmed, helped = (longer & ~shorter).sum(), (shorter & ~longer).sum()
-        if unless_helped:
-            stops = not rejects(test, helped, harmed, look)
-        else:
-            stops = rejects(test, harmed, helped, look)
-        if stops:
+        counts = (helped, harmed) if unless_helped else (harmed, helped)
+        if rejects(test, *counts, look) != unless_helped:
             return look
     return len(wrong)
 
