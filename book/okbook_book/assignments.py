@@ -172,6 +172,13 @@ def called(node):
     return {getattr(f, "attr", getattr(f, "id", "")) for f in calls}
 
 
+def owner(node):
+    "The name whose object `a.b`, `a[i]` is a part of."
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return getattr(node, "id", "")
+
+
 def changed(statement, parts):
     """What a call of `fit` changes: its object, and that of which this is a part
     (`parts`, by name), as in ``for model in models: model.fit(X)``."""
@@ -184,10 +191,8 @@ def changed(statement, parts):
     found = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.Attribute) and node.attr in FITS:
-            while isinstance(node, ast.Attribute | ast.Subscript):
-                node = node.value
-            if isinstance(node, ast.Name):
-                found |= {node.id} | parts.get(node.id, set())
+            name = owner(node)
+            found |= {name} | parts.get(name, set())
     return found
 
 
@@ -201,7 +206,7 @@ def names(source):
         reads = {k for k, s in symbols.items() if s.is_referenced()}
         for node in ast.walk(statement):
             if isinstance(getattr(node, "ctx", None), ast.Store):  # a.b = 1, a["b"] = 1
-                now |= {getattr(n, "id", "") for n in ast.walk(node)} & symbols.keys()
+                now |= {owner(node)} & symbols.keys()
         if isinstance(statement, ast.AugAssign):
             reads |= now
         now |= changed(statement, parts)

@@ -61,6 +61,7 @@ def test_what_fits_a_model_defines_it():
     source = "for name, m in models.items():\n    m.fit(X)\nbest.fit(X)"
     assert {"models", "best"} <= assignments.names(source)[0]
     assert assignments.names("model = Tree(kernel).fit(X)")[0] == {"model"}
+    assert assignments.names("A.B[np.ix_(rows, rows)] = 0.0")[0] == {"A"}
 
 
 def test_every_rubric_has_points():
