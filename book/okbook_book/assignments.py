@@ -23,12 +23,16 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from . import classes, directives, exercises, project
 
 PLAN = project.ROOT / "nbs" / "70_course.md"
+# Of a test; the same on other seeds counts as much again.
 POINTS = {"warm-up": 1, "standard": 2, "hard": 3, "project": 4}
+# The row of a project's table of points: `a` and `b` pass their tests (1 and 2).
+TESTED = re.compile(r"^\| (.*) pass their tests \((.*?)\)", re.M)
 ASKS = re.compile(
     r"\?|\b(?:show that|prove|explain|conclude|describe|derive|deduce|discuss)\b", re.I
 )
 COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 COUNTS |= {"ten": 10} | {str(n): n for n in range(30)}
+LINK = re.compile(r"\]\((\w+)\.ipynb\)")
 TITLE = re.compile(r"^# (.*)", re.M)
 # Methods that change their objects, and functions that pass on what they are given.
 FITS = {"fit", "partial_fit"}
@@ -36,6 +40,14 @@ PASSING = {"items", "values", "zip", "enumerate", "reversed"}
 COUNT = rf"\b({'|'.join(COUNTS)})"
 CONFIG = r"""# How nbgrader marks the sheets that `make assignments` writes.
 import os
+
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearOutput,
+    DeduplicateIds,
+    OverwriteCells,
+    OverwriteKernelspec,
+)
 
 for name in ("OMP_NUM_THREADS", "OKBOOK_OFFLINE"):  # for the kernels that it starts
     os.environ.setdefault(name, "1")
@@ -46,15 +58,47 @@ c.ClearSolutions.code_stub = {"python": ""}  # the stub stands above the solutio
 c.ClearSolutions.text_stub = "*Your answer:*"
 c.ClearMarkScheme.enforce_metadata = False  # the rubric stands above the answer
 c.OverwriteCells.add_missing_cells = True
+
+
+class Complete(OverwriteCells):
+    # Adds what is missing behind the nearest cell that is there, where nbgrader asks
+    # for the cell just before it, and drops the marks of copied cells.
+
+    def preprocess_cell(self, cell, resources, number):
+        cell, resources = super().preprocess_cell(cell, resources, number)
+        if "grade_id" not in cell.metadata.get("nbgrader", {}):
+            cell.metadata.pop("nbgrader", None)
+        return cell, resources
+
+    def add_missing_grade_cells(self, nb, resources):
+        source = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        points = {cell.name: cell.max_score for cell in source.grade_cells}
+        answers = {cell.name for cell in source.solution_cells}
+        place = 0
+        for cell in source.source_cells:
+            here = [c.metadata.get("nbgrader", {}).get("grade_id") for c in nb.cells]
+            if cell.name in here:
+                place = here.index(cell.name) + 1
+            elif cell.name in points:
+                own = points[cell.name], cell.name in answers
+                nb.cells.insert(place, self.missing_cell_transform(cell, *own))
+                place += 1
+        return nb, resources
+
+
+c.Autograde.sanitize_preprocessors = [
+    *(ClearOutput, DeduplicateIds, OverwriteKernelspec, Complete, CheckCellMetadata)
+]
 # Seconds for a cell. The first one imports, and what is not yet compiled is compiled.
 c.Execute.timeout_func = lambda cell: 1800 if "okb_kept" in cell.source else 120
 c.Execute.startup_timeout = 600
 c.Execute.iopub_timeout = 120  # nbgrader's 4 are too few on a busy machine
-# Files as Moodle ("Ada Lovelace_123_assignsubmission_file_01_trees.ipynb") and Canvas
-# ("lovelaceada_123_456_01_trees.ipynb") name them.
+# Files as Moodle ("Ada Lovelace_123_assignsubmission_file_/01_trees.ipynb") and Canvas
+# ("lovelaceada_LATE_123_456_01_trees.ipynb") name them. The student is the name alone,
+# as a late sheet and the next sheet have other numbers.
 c.FileNameCollectorPlugin.named_regexp = (
-    r".*/(?P<student_id>[^/]+?_\d+)_(?:assignsubmission_file_/?|\d+_)"
-    r"(?P<file_id>\w+?)(?:-\d+)?\.ipynb"
+    r".*/(?P<student_id>[^/]+?)(?:_LATE)?_\d+_(?:assignsubmission_file[_/]+|\d+_)"
+    r"(?P<file_id>\w+?)(?:-\d+|-Copy\d+| ?\(\d+\))*\.ipynb"
 )
 """
 # Runs in the kernel of a student's notebook, before and after the answers.
@@ -77,10 +121,13 @@ def okb_check(*names):
     warnings.simplefilter("ignore")  # nbgrader takes a warning for an error
     names = [name for name in names if name in okb_kept]
     changed = [name for name in names if okb_meaning(name) is not okb_kept[name]]
+    # After `from numpy import *`, sum is numpy's.
+    starred = {n for n in changed if okb_meaning(n) is okb_numpy.get(n, okb_numpy)}
     for name in changed:
         owner, _, last = name.rpartition(".")
         (vars(okb_kept[owner]) if owner else globals())[last] = okb_kept[name]
-    assert not changed, f"replaced, although the test uses it: {', '.join(changed)}"
+    changed = ", ".join(sorted({*changed} - starred))
+    assert not changed, f"replaced, although the test uses it: {changed}"
 
 
 def okb_keep(names):
@@ -92,7 +139,7 @@ def okb_keep(names):
                 okb_kept[name] = found
 
 
-okb_kept = {}
+okb_kept, okb_numpy = {}, dict(vars(np))
 okb_keep(%r)
 """
 # A package may have a function of the name of its module: `import_module` tells them
@@ -191,8 +238,8 @@ def changed(statement, parts):
     found = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.Attribute) and node.attr in FITS:
-            name = owner(node)
-            found |= {name} | parts.get(name, set())
+            if name := owner(node):
+                found |= {name} | parts.get(name, set())
     return found
 
 
@@ -298,6 +345,16 @@ def rubric_points(text):
     return sum(COUNTS[part.lower()] for part in parts)
 
 
+def project_points(nb):
+    "By function, what a project's table of points gives for passing the tests."
+    text = "\n".join("".join(c["source"]) for c in nb["cells"])
+    found = {}
+    for functions, told in TESTED.findall(text):
+        points = itertools.cycle(map(int, re.findall(r"\d+", told)))
+        found |= zip(re.findall(r"`(\w+)`", functions), points)
+    return found
+
+
 def marked(cell, name, **what):
     "A cell with what nbgrader is to know of it."
     cell.id = re.sub(r"\W", "-", name)
@@ -317,7 +374,8 @@ def hidden(source, kind="HIDDEN TESTS"):
 
 def exercise_cells(nb, exercise, text):
     "The cells of an exercise on a sheet; `text` has its statement and its solution."
-    label, points = exercise.label, POINTS[exercise.level]
+    label, told = exercise.label, project_points(nb)
+    points = 0 if told else POINTS[exercise.level]
     yield marked(new_markdown_cell(text[label, "statement"]), f"{label}-statement")
     if exercise.parts:
         own = exercises.functions(nb, exercise)
@@ -332,7 +390,8 @@ def exercise_cells(nb, exercise, text):
         rounds = {"seen": [exercises.judging(test, own, packed) for test in tests]}
         if (others := [*map(other_seeds, tests)]) != tests:
             rounds["hidden"] = [exercises.judging(test, own) for test in others]
-        marks = {"grade": True, "points": 2 * points / len(rounds) / len(tests)}
+        total = sum(told.get(name, 0) for name in own) or 2 * points
+        marks = {"grade": True, "points": total / len(rounds) / len(tests)}
         for kind, number in itertools.product(rounds, range(len(tests))):
             test, plain = rounds[kind][number], tests[number]
             relied = relied_on(f"{plain}\n{', '.join(helpers())}", {*own})
@@ -348,10 +407,12 @@ def exercise_cells(nb, exercise, text):
     if given or exercise.written or ASKS.search(exercise.statement):
         points = given or points
         asked = "" if exercise.written else ": what is asked above besides the function"
-        head = f"**In words{asked}** ({points} points)"
+        worth = f" ({points} point{'s' * (points > 1)})" if points else ""
+        head = f"**In words{asked}**{worth}"
         head += "\n\n" + hidden(solution, "MARK SCHEME")
         yield marked(new_markdown_cell(head), f"{label}-rubric")
-        marks = {"grade": True, "solution": True, "points": points}
+        marks = {"solution": True}
+        marks |= {"grade": True, "points": points} if points else {}
         yield marked(new_markdown_cell(solution), label, **marks)
 
 
@@ -376,14 +437,16 @@ def sheet(page, nb, labels, text):
 
 
 def texts(page):
-    "The statements and solutions of a page, as the class edition has them."
+    """The statements and solutions of a page, as the class edition has them. Links to
+    its notebooks lead to the book instead."""
     teacher = nbformat.read(classes.CLASS / "teacher" / f"{page}.ipynb", as_version=4)
     found = defaultdict(str)
     for cell in teacher.cells:
         its = cell.metadata.get("okbook")
         if its and cell.cell_type == "markdown":
             key = its["exercise"], its["role"]
-            found[key] = f"{found[key]}\n\n{cell.source}".strip()
+            text = LINK.sub(rf"]({project.published()}/nbs/\1.html)", cell.source)
+            found[key] = f"{found[key]}\n\n{text}".strip()
     return found
 
 

@@ -1,6 +1,7 @@
 """Marked sheets: what is written of all exercises, and one sheet from nbgrader's source
 to its gradebook, with answers that are right, wrong, copied, endless or deceive."""
 
+import ast
 import csv
 import json
 import os
@@ -12,6 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 
 from okbook_book import assignments, classes, exercises
@@ -83,8 +85,40 @@ def test_every_exercise_becomes_cells(page):
     for label, exercise in FOUND[page].items():
         assert f"{label}-statement" in names
         assert (f"{label}-seen-1" in names) == bool(exercise.parts)
+        if exercise.parts:
+            assert cells[names.index(f"{label}-seen-1")].metadata["nbgrader"]["points"]
         if exercise.written or "?" in exercise.statement:
             assert names[names.index(label) - 1] == f"{label}-rubric"
+
+
+@pytest.mark.parametrize("page", [name for name in PAGES if "_project_" in name])
+def test_a_project_has_the_points_of_its_page(page):
+    cells = assignments.sheet(page, PAGES[page], list(FOUND[page]), raw(page)).cells
+    assert sum(cell.metadata["nbgrader"].get("points", 0) for cell in cells) == 20
+
+
+@pytest.mark.parametrize(
+    "file, student, page",
+    [
+        ("Ada Lovelace_12_assignsubmission_file_/01_trees.ipynb", "Ada Lovelace", PAGE),
+        (
+            "Ada Lovelace_13_assignsubmission_file/01_trees (1).ipynb",
+            "Ada Lovelace",
+            PAGE,
+        ),
+        (
+            "Bo_2_assignsubmission_file_05_ensembles_2_bagging.ipynb",
+            "Bo",
+            "05_ensembles_2_bagging",
+        ),
+        ("lovelaceada_LATE_123_456_01_trees-2.ipynb", "lovelaceada", PAGE),
+        ("lovelaceada_123_456_01_trees-Copy1.ipynb", "lovelaceada", PAGE),
+    ],
+)
+def test_names_of_files(file, student, page):
+    (name,) = re.findall(r"named_regexp = \((.*?)^\)", assignments.CONFIG, re.M | re.S)
+    match = re.match(ast.literal_eval(f"({name})"), f"/archive/{file}")
+    assert match["student_id"] == student and match["file_id"] == page
 
 
 def test_figures_are_put_into_the_students_notebooks(tmp_path, monkeypatch):
@@ -164,6 +198,18 @@ def test_what_fails_or_replaces_a_helper_is_noticed():
     assert third.endswith("okb_array")
 
 
+def test_functions_of_numpy_may_have_the_names_of_pythons():
+    space = {"np": np}
+    exec(assignments.GUARD % ["sum", "np.isclose"], space)
+    exec("from numpy import *", space)
+    space["okb_check"]("sum", "np.isclose")
+    assert space["sum"] is sum
+    space["sum"] = lambda values: 0
+    with pytest.raises(AssertionError, match="replaced.*: sum$"):
+        space["okb_check"]("sum", "np.isclose")
+    assert space["sum"] is sum
+
+
 # One sheet through nbgrader
 
 
@@ -182,7 +228,7 @@ def nbgrader(course, *words, status=0):
 
 
 def answers():
-    "By student and exercise the source of the answer; None deletes the test."
+    "By student and exercise the source of the answer; None deletes all that is marked."
     nb, found = PAGES[PAGE], FOUND[PAGE]
     right = {m: exercises.sources(nb, found[m], "solution")[0] for m in LABELS}
     variance, means, pairs, median = LABELS
@@ -202,12 +248,13 @@ def answers():
         "Ed_5": {variance: "while True:\n    pass", means: right[means]},
         "Fay_6": {},
         "Gil_7": {variance: right[variance], means: "import os\n\nos._exit(0)"},
+        "Hal_LATE_8": right | {median: None},
     }
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    "A course whose only sheet has been written, handed in by seven, and marked."
+    "A course whose only sheet has been written, handed in by eight, and marked."
     course = tmp_path_factory.mktemp("course")
     folder = course / "source" / "sheet"
     folder.mkdir(parents=True)
@@ -242,8 +289,13 @@ def handed_in(notebook, its):
             name = cell.metadata["nbgrader"]["grade_id"].removeprefix(f"{label}-")
             if name == "answer" and source:
                 cell.source = source
-            if name == "seen-1" and source is None:
+            if name in ("seen-1", "hidden-1", "rubric", label) and source is None:
                 notebook.cells.remove(cell)
+    if None in its.values():  # somebody has split a cell, and copied one from elsewhere
+        for name in (f"{LABELS[1]}-answer", "ex-elsewhere-answer"):
+            cell = nbformat.from_dict(notebook.cells[2] | {"id": f"a-{name}"})
+            cell.metadata["nbgrader"] |= {"grade_id": name}
+            notebook.cells.insert(3, cell)
 
 
 def test_what_students_get(course):
@@ -270,12 +322,13 @@ def test_points(course):
         "Ed": 2,
         "Fay": 0,
         "Gil": 0,
+        "Hal": 8,
     }
 
 
 def test_feedback(course):
     pages = {p.parts[-3]: p for p in (course / "feedback").glob(f"*/sheet/{PAGE}.html")}
-    assert len(pages) == 6
+    assert len(pages) == 7
     said = {name[:2]: path.read_text(encoding="utf8") for name, path in pages.items()}
     assert "replaced, although the test uses it: np.isclose" in said["Di"]
     assert "KeyboardInterrupt" in said["Ed"] and "Rubric" in said["Fa"]
