@@ -461,6 +461,9 @@ WITHDRAWN = [
     "The printed area is within reach",
     "The ceiling accounts for",
     "predicted as well as the printed score asks",
+    "cheaper that are constant on subtrees",
+    "No machine is established",
+    "a million times another one",
 ]
 
 

@@ -1093,3 +1093,35 @@ def test_no_rows_are_refused():
     model = ForestKernelSVC(random_state=0, C=1.0).fit(X, X[:, 0] > 9)
     with pytest.raises(ValueError, match="X must have one row or more"):
         model.predict(X[:0])
+
+
+@pytest.mark.parametrize("ancestor", ["size", "depth"])
+def test_which_functions_are_cheaper_with_ancestors(data, ancestor):
+    "prop-accuracy-norms: squared norms of functions of one tree, by its leaves."
+    X, y = data
+    cheaper = []
+    for tree in RandomForestClassifier(20, random_state=0).fit(X, y):
+        shape = tree_shape(tree, ancestor)
+        n_leaves = len(shape.leaf)
+        G = nearest_ancestor_gram([shape], np.arange(n_leaves)[None]).astype(float)
+        cost = np.linalg.inv(G)  # the leaves alone: the identity
+        step = 1 - shape.value[shape.parent[shape.leaf]]
+        assert np.linalg.eigvalsh(cost).max() <= 1.001 / step.min()
+        assert (np.diag(cost) >= 1 - 1e-5).all()  # of single leaves
+        for node, parent in enumerate(shape.parent):
+            first, size = shape.first[node], shape.last[node] - shape.first[node]
+            if parent < 0 or size == 1:
+                continue
+            f = np.zeros(n_leaves)
+            f[first : first + size] = 1  # constant below the node
+            own = shape.value[node] - shape.value[parent]
+            assert f @ cost @ f <= 1.001 / own
+            cheaper.append(f @ cost @ f < size)
+            assert cheaper[-1] or size * own < 1.001  # large, with a step not small
+            if size == 2:
+                opposite = f.copy()
+                opposite[first] = -1
+                dear = opposite @ cost @ opposite
+                assert_allclose(dear, 2 / step[first], rtol=1e-3)
+                assert f @ cost @ f < dear
+    assert any(cheaper) and not all(cheaper)
