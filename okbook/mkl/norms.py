@@ -42,7 +42,8 @@ _POWER_UNITS = 16
 
 @njit(cache=True)
 def _power_points(x, tau, e):
-    "The y >= 0 with y + tau y^e = x, by Newton's method between bounds; 0 for x <= 0."
+    """The y >= 0 with y + tau y^e = x, eq-mklnorm-prox-power with tau = s p and
+    e = p - 1, by Newton's method between bounds; 0 for x <= 0."""
     out = np.zeros(len(x))
     for m in range(len(x)):
         low, high, y = 0.0, x[m], 0.5 * x[m]
@@ -201,7 +202,7 @@ class PowerRegularizer:
         Returns
         -------
         ndarray of shape (n_kernels,)
-            The weights, not negative.
+            The weights, not negative (eq-mklnorm-prox-power).
         """
         return _power_points(x, step * self.exponent, self.exponent - 1.0)
 

@@ -207,9 +207,11 @@ def solve_stochastic(
     Notes
     -----
     ``n_passes`` has the passes in which "svrg" renews its memory, but not those that
-    certify the other methods, which do not need them for their steps. The lengths of
-    the steps are those of thm-mklsgd-floor and thm-mklsgd-linear. Derived in the
-    chapter :ref:`ch-mkl-stochastic`.
+    certify the other methods. These do not need them for their steps, but take the
+    width and the slack from them. Nor does it have the pass that finds the norms of the
+    pairs, by which all methods draw. The lengths of the steps are those of
+    thm-mklsgd-floor and thm-mklsgd-linear. Derived in the chapter
+    :ref:`ch-mkl-stochastic`.
 
     Examples
     --------

@@ -213,6 +213,15 @@ def stochastic_gradients_fail_for_r1():
     assert everywhere - ahead("averaged", "decreasing", 100) == {("R1", "10^-3")}
     later = everywhere - ahead("svrg", "averaged", 10, 30, 100)
     assert later == {("R1", "10^-2"), ("R1", "10^-3")}
+    stopped = {
+        (term, lam)
+        for term, lam in everywhere
+        if all(
+            np.median(found[f"{term}: {one}", f"{lam}: gap at 30"]) <= 1e-5
+            for one in ("newton", "svrg")
+        )
+    }
+    assert stopped == everywhere - later
 
 
 def powers_change_kernels_and_not_accuracy():
@@ -232,6 +241,7 @@ def powers_change_kernels_and_not_accuracy():
         assert min(steps) > 0 and sum(step > 2 for step in steps) == counts
     kept, noise = found["groups", "groups"], found["groups", "noise groups"]
     assert noise.mean() < kept.mean()
+    assert -2 < size("groups", "p = 1", "accuracy") < 0
 
 
 def rows_that_are_determined_agree():

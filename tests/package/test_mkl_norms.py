@@ -141,3 +141,22 @@ def test_what_is_refused(problem):
         solve_norm(problem, make_regularizer("l1", 6), 0.1)
     with pytest.warns(ConvergenceWarning, match="after 1 steps"):
         solve_norm(problem, PowerRegularizer(1.2, 6), 1e-3, tol=1e-8, max_iter=1)
+
+
+def test_a_group_without_positive_correlations_is_off():
+    "prop-mklnorm-group, its first case: any weights lose, at least the regulariser."
+    term, lam = GroupRegularizer([0, 0, 0]), 0.4
+    draw = np.random.default_rng(3)
+    for v in (np.array([-1.0, -0.1, 0.0]), np.zeros(3), -draw.random(3)):
+        assert term.conjugate(v, lam)[0] == 0.0
+        for mu in draw.random((50, 3)):
+            assert v @ mu - 0.5 * lam * term.value(mu) <= -0.5 * lam * term.value(mu)
+
+
+@pytest.mark.parametrize("p", [1.1, 1.5, 2.0, 4.0])
+def test_the_proximal_step_of_a_power_solves_its_equation(p):
+    "eq-mklnorm-prox-power."
+    x = np.array([3.0, 0.5, 0.01, 0.0, -2.0])
+    y = PowerRegularizer(p, 5).proximal(x, 0.7)
+    assert (y[:3] > 0).all() and (y[3:] == 0).all()
+    assert_allclose(y + 0.7 * p * y ** (p - 1.0), np.maximum(x, 0.0), rtol=1e-12)

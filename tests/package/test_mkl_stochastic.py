@@ -16,6 +16,7 @@ from okbook.mkl import (
     solve_stochastic,
     standardize_gram,
 )
+from okbook.mkl.stochastic import _proximal
 
 METHODS = ("constant", "decreasing", "averaged", "svrg")
 NAMES = ("l2", "l1", "l2-corr", "l1-corr", "sparse-corr")
@@ -101,3 +102,21 @@ def test_a_wide_gap_warns(problem):
 def test_parameters_are_checked(problem, bad):
     with pytest.raises(ValueError, match="parameter of solve_stochastic"):
         solve_stochastic(problem, make_regularizer("l1", 6), **{"lam": 0.1, **bad})
+
+
+def test_a_proximal_step_does_not_pass_the_optimum():
+    "The example on paper: half of lambda R is mu^2, the loss has the slope -2."
+    assert_allclose(_proximal(2.0, 1.0, 0.0, 2.0), 2 / 3)
+    mu = 0.0
+    for length in (1.0, 100.0, 0.1):
+        new = _proximal(mu + 2.0 * length, length, 0.0, 2.0)
+        assert mu < new < 1.0
+        mu = new
+
+
+def test_what_is_not_charged(problem):
+    "Plain steps are charged for what they draw, though each epoch has a certificate."
+    term = make_regularizer("l2", 6)
+    found = solve_stochastic(problem, term, 0.1, "averaged", 8, random_state=0)
+    assert len(found.trace) > 8
+    assert_allclose(found.n_passes, found.n_iter * 16 / problem.n_pairs)
