@@ -72,6 +72,29 @@ def test_gain_of_every_fold_is_within_the_bound():
         assert (np.abs(gain) <= found[row, f"{name}: disagreement"] + 1e-9).all()
 
 
+def test_bound_is_about_the_members_not_about_a_single_hypothesis():
+    "prop-learners-gain: the difference to one of all examples may be larger."
+    found, larger = stored(votes_learners.TABLE.id), 0
+    for row, name in product(votes_learners.ROWS, votes_learners.NAMES):
+        gain = found[row, f"{name}: single"] - found[row, f"{name}: bagged"]
+        larger += (np.abs(gain) > found[row, f"{name}: disagreement"] + 1e-9).sum()
+    assert larger > 0
+    for name in votes_learners.NAMES:  # which is better than its members in the mean
+        members, single = (
+            np.mean(
+                [found[row, f"{name}: {kind}"].mean() for row in votes_learners.ROWS]
+            )
+            for kind in ("members", "single")
+        )
+        assert members > single, name
+
+
+def test_a_network_has_a_single_round_on_few_folds():
+    found = stored(votes_learners.TABLE.id)
+    single = {r: (found[r, "network: rounds"] == 1).sum() for r in votes_learners.ROWS}
+    assert sum(single.values()) == 12 and single["Wdbc"] == 5
+
+
 def test_votes_and_machines_are_those_of_the_lab():
     found, lab = stored(forest_ancestors.TABLE.id), stored("forest-table1")
     for row in forest_ancestors.SMALL:
