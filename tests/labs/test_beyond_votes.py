@@ -59,6 +59,54 @@ def test_rules_stop_where_they_should(test):
     assert stop(wrong_after([5, 5]), test, unless_helped=True) == 1
 
 
+def test_a_look_compares_a_length_with_the_one_before():
+    "Eight lengths from 0, seven looks from 1; who stops at look j uses length j - 1."
+    lengths = votes_rounds.LENGTHS
+    assert lengths == (1, 2, 4, 8, 16, 32, 64, 128)
+    for look in range(1, len(lengths)):
+        changes = [5] * look + [30] * (len(lengths) - look)  # worse from length j on
+        for rule in ("harmed, 5 % each", "harmed, spent", "harmed, bets"):
+            assert votes_rounds.RULES[rule](wrong_after(changes)) == look
+    better = [30] * 4 + [5] * 4
+    assert votes_rounds.RULES["least error"](wrong_after(better)) - 1 == 4
+
+
+def test_the_variance_of_a_difference_of_errors_is_their_disagreement():
+    "Two votes that disagree on 8 % of the inputs, either kind equally often."
+    difference = {-1: 0.04, 0: 0.92, 1: 0.04}
+    variance = sum(p * value**2 for value, p in difference.items())
+    assert np.sqrt(variance / 100) == pytest.approx(0.03, abs=0.002)
+
+
+def test_two_members_are_hardly_better_than_one():
+    "A draw is wrong on the training part; AdaBoost's weights differ."
+    found = stored(votes_rounds.CURVES.id)
+    for method, noise in product(votes_rounds.METHODS, votes_rounds.NOISE):
+        names = [f"{method}, {noise} %: {{}} error after {r}" for r in (1, 2)]
+        test, training = (
+            100
+            * np.diff(
+                [
+                    np.mean(
+                        [found[r, n.format(kind)].mean() for r in votes_rounds.ROWS]
+                    )
+                    for n in names
+                ]
+            )[0]
+            for kind in ("test", "training")
+        )
+        boosted = method == "AdaBoost"
+        assert test > 2 if boosted else -3.2 < test < 0.1
+        assert 0 < training < 1.2 if boosted else training > 4
+
+
+def test_training_error_of_boosting_is_not_quite_zero():
+    found = stored(votes_rounds.CURVES.id)
+    column = "AdaBoost, 20 %: training error after 4"
+    errors = [found[row, column].mean() for row in votes_rounds.ROWS]
+    assert 0 < np.mean(errors) < 0.003
+
+
 def test_spending_is_stricter_than_each_look():
     six = wrong_after([0, 0, 0, 6])  # p = 1/64, the third level is 1/240
     assert stop(six, "each") == 3 and stop(six, "spent") == 4
@@ -70,6 +118,29 @@ def test_gain_of_every_fold_is_within_the_bound():
     for row, name in product(votes_learners.ROWS, votes_learners.NAMES):
         gain = found[row, f"{name}: members"] - found[row, f"{name}: bagged"]
         assert (np.abs(gain) <= found[row, f"{name}: disagreement"] + 1e-9).all()
+
+
+def test_bound_is_about_the_members_not_about_a_single_hypothesis():
+    "prop-learners-gain: the difference to one of all examples may be larger."
+    found, larger = stored(votes_learners.TABLE.id), 0
+    for row, name in product(votes_learners.ROWS, votes_learners.NAMES):
+        gain = found[row, f"{name}: single"] - found[row, f"{name}: bagged"]
+        larger += (np.abs(gain) > found[row, f"{name}: disagreement"] + 1e-9).sum()
+    assert larger > 0
+    for name in votes_learners.NAMES:  # which is better than its members in the mean
+        members, single = (
+            np.mean(
+                [found[row, f"{name}: {kind}"].mean() for row in votes_learners.ROWS]
+            )
+            for kind in ("members", "single")
+        )
+        assert members > single, name
+
+
+def test_a_network_has_a_single_round_on_few_folds():
+    found = stored(votes_learners.TABLE.id)
+    single = {r: (found[r, "network: rounds"] == 1).sum() for r in votes_learners.ROWS}
+    assert sum(single.values()) == 12 and single["Wdbc"] == 5
 
 
 def test_votes_and_machines_are_those_of_the_lab():
@@ -88,7 +159,7 @@ def test_weighted_votes_differ_only_where_they_may():
 
 
 def test_a_rule_that_does_not_stop_uses_all_rounds():
-    wrong = np.zeros((len(votes_rounds.LOOKS), 30), dtype=bool)
+    wrong = np.zeros((len(votes_rounds.LENGTHS), 30), dtype=bool)
     for name, rule in votes_rounds.RULES.items():
         expected = 1 if name in ("least error", "helped, spent") else len(wrong)
         assert rule(wrong) == expected, name
