@@ -978,7 +978,7 @@ def propagate(method, name, draw, how, A, labelled, mu):
     each time of diffusion."""
     _, graphs, bases = similarity_graphs(name, draw)
     if method == "links":
-        return [spread_links(*bases[how], A, labelled, mu, tol=1e-6)]
+        return [spread_links(*bases[how], A, labelled, mu, tol=1e-8)]
     P = label_propagation(graphs[how], labelled, mu)
     if method == "labels, twice":
         return [P @ A @ P.T]

@@ -197,8 +197,9 @@ def spread_links(
         G = g.reshape(r, r)
         return (B @ G @ B + rough * G).ravel()
 
-    scale = np.outer(B.diagonal(), B.diagonal()) + rough
-    scale = 1.0 / np.where(scale > 0, scale, 1.0).ravel()  # Jacobi's preconditioner
+    # Divided by about its diagonal. One number for all pairs of constant vectors: what
+    # has no labelled pair then stays zero, in any basis of the components.
+    scale = 1.0 / (B.trace() ** 2 / r**2 + rough).ravel()
     g, steps_left = cg(
         LinearOperator((r * r, r * r), left, dtype=float),
         (Q_l.T @ A @ Q_l).ravel(),

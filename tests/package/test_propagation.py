@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import solve_sylvester
+from scipy.linalg import block_diag, solve_sylvester
+from scipy.stats import ortho_group
 from sklearn.semi_supervised import LabelSpreading
 
 from okbook.core import graph_laplacian
@@ -11,6 +12,7 @@ from okbook.rkhs import (
     label_propagation,
     link_propagation,
 )
+from okbook.rkhs.propagation import spread_links
 
 
 @pytest.fixture
@@ -65,6 +67,21 @@ def test_a_component_without_a_label_gets_nothing():
     F = link_propagation(W, np.ones((1, 1)), [1], 0.5)
     np.testing.assert_allclose(F[:3, :3], 1.0)
     np.testing.assert_allclose(F[3:], 0.0, atol=1e-12)
+
+
+def test_any_basis_of_the_components_gives_the_same_links():
+    "Eigenvectors of the eigenvalue zero are mixed; three components have no label."
+    rng = np.random.default_rng(3)
+    weights = [rng.uniform(0.1, 1.0, size=(n, n)) for n in (6, 5, 3, 2)]
+    W = block_diag(*(np.triu(w, 1) + np.triu(w, 1).T for w in weights))
+    labelled, A = np.array([0, 2, 3, 5]), 1.0 - np.eye(4)
+    nu, Q = np.linalg.eigh(graph_laplacian(W))
+    for _ in range(5):
+        turned = np.c_[Q[:, :4] @ ortho_group.rvs(4, random_state=rng), Q[:, 4:]]
+        F = spread_links(nu, turned, A, labelled, 0.5, tol=1e-12)
+        alone = link_propagation(W[:6, :6], A, labelled, 0.5, tol=1e-12)
+        np.testing.assert_allclose(F[:6, :6], alone, atol=1e-9)
+        np.testing.assert_allclose(F[6:], 0.0, atol=1e-9)
 
 
 def test_the_ridge_tends_to_propagation(graph):
