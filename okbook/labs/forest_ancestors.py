@@ -13,7 +13,6 @@ import numpy as np
 from ..forest_kernel import oob_accuracies
 from okbook.labs.forest_uci import (
     DATASETS,
-    SMALL,
     WIDE,
     grow,
     load_task,
@@ -70,11 +69,11 @@ def compute_cell(row, column, repeat):
 
 TABLE = Table(
     id="forest-table1-ancestors",
-    rows=SMALL,
+    rows=tuple(DATASETS),
     columns=[*VOTES, *MACHINES, *CHANGES],
     repeats=5,
     compute=compute_cell,
-    datasets=[DATASETS[row] for row in SMALL],
+    datasets=list(DATASETS.values()),
     slice=[
         ("Wdbc", "SVM, ancestors (size)", 0),
         ("Sonar", "weighted vote", 1),
