@@ -474,6 +474,12 @@ WITHDRAWN = [
     "cheaper that are constant on subtrees",
     "No machine is established",
     "a million times another one",
+    "is built in the same way, with the squares",
+    "It goes on raising the low margins",
+    "when a vote of copies cannot",
+    "boosting does more than bagging. With",
+    "minimises the same loss {eq}`eq-ok3-8`",
+    "as printed: the product of the kernels of two trees is zero",
 ]
 
 

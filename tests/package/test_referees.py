@@ -14,6 +14,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from okbook.core import RBFKernel, is_psd
+from okbook.core.checks import is_finite
+from okbook.ensembles import bias_variance
 from okbook.forest_kernel import feature_space_measure, target_alignment
 from okbook.mkl import PairProblem, check_certificate, make_regularizer
 from okbook.mkl.duality import relative_gap
@@ -178,3 +180,41 @@ def test_the_best_admissible_cut_may_be_inside_a_run():
     costs = {c: impurity(y[:c]) + impurity(y[c:]) for c in range(2, 5)}  # two at least
     best = min(costs, key=costs.get)
     assert y[best - 1] == y[best]  # inside the run of ones
+
+
+def test_bagging_may_remove_breimans_bias():
+    "A learner that is right if and only if its sample has a repeated example."
+    rng, truth = np.random.default_rng(0), np.array([[1.0, 0.0]])
+
+    def answer(sample):
+        return int(len(np.unique(sample)) == len(sample))
+
+    alone, bagged = [], []
+    for _ in range(50):
+        sample = rng.normal(size=20)
+        voters = [answer(rng.choice(sample, 20)) for _ in range(25)]
+        alone.append([answer(sample)])
+        bagged.append([int(np.mean(voters) > 0.5)])
+    assert bias_variance(np.array(alone), truth).bias == 1
+    assert bias_variance(np.array(bagged), truth).bias == 0
+
+
+@pytest.mark.parametrize(
+    "k, equal",
+    [(lambda a, b: a * b, False), (lambda a, b: np.exp(-((a - b) ** 2) / 2), True)],
+)
+def test_the_eigenvalue_of_a_negative_weight_needs_equal_diagonals(k, equal):
+    "mu (k(x, x) - k(x, x')) for points that agree in all other measurements."
+    mu, points = -1.0, np.array([1.0, 3.0])
+    G = np.ones((2, 2)) + mu * k(points[:, None], points)
+    said = mu * (k(1.0, 1.0) - k(1.0, 3.0))
+    assert np.isclose(np.linalg.eigvalsh(G), said).any() == equal
+    assert not is_psd(G)  # it is no kernel in either case
+
+
+def test_a_finite_result_may_be_wrong():
+    "The length of a long vector is infinite, and the quotient by it zero."
+    x = np.array([1e200, 1e200])
+    with np.errstate(over="ignore"):
+        unit = x / np.sqrt((x**2).sum())
+    assert is_finite(unit) and not np.isclose((unit**2).sum(), 1)

@@ -159,7 +159,7 @@ def test_a_gram_matrix_stays_and_the_change_has_no_unit(method, scale):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_new_objects_by_the_matrix_as_it_is_written(method):
-    "eq-core-spectrum-map, eq-core-new-rows, thm-core-new-rows."
+    "eq-core-spectrum-map, eq-core-new-rows, prop-core-new-rows."
     whole = symmetric(3, 14)
     S, row = whole[:10, :10], whole[10:, :10]
     values, U = np.linalg.eigh(S)
