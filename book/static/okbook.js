@@ -22,3 +22,19 @@
 addEventListener("click", ({ target }) => {
   if (target.matches(".bd-article figure img")) target.classList.toggle("okb-full");
 });
+// A phone sets only the sections that are near its screen (page.css). For a jump all of them are set, since it needs
+// the place of its target, and when a page is opened again, to find the place where it was left. What marks the
+// current section in the list of sections would set all of them, too; a phone does not show this list.
+(() => {
+  const all = document.documentElement.classList, whole = () => all.add("okb-whole");
+  if (location.hash || performance.getEntriesByType("navigation")[0]?.type !== "navigate") whole();
+  addEventListener("click", ({ target }) => target.closest('a[href*="#"]') && whole(), true);
+  addEventListener("hashchange", () => {
+    if (all.contains("okb-whole")) return;
+    whole();
+    document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+  });
+  addEventListener("DOMContentLoaded", () => {
+    if (matchMedia("(max-width: 60rem)").matches) document.body.removeAttribute("data-bs-spy");
+  });
+})();

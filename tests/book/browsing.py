@@ -101,6 +101,11 @@ def view(browser, scheme, size):
     context.add_init_script(
         f"try {{ localStorage.setItem('mode', '{scheme}') }} catch (e) {{}}"
     )
+    # What is far from a phone's screen is not set: its boxes would have no sizes.
+    context.add_init_script(
+        "addEventListener('DOMContentLoaded', () => "
+        "document.documentElement.classList.add('okb-whole'))"
+    )
     yield context
     context.close()
 

@@ -8,7 +8,7 @@ import os
 import re
 
 import pytest
-from browsing import FLAGS, FONTS, pages, served, settle, view
+from browsing import FLAGS, FONTS, PATIENCE, pages, served, settle, view
 
 from okbook_book.pdf import CHROMIUM
 from okbook_book.project import HTML
@@ -302,6 +302,30 @@ def test_rounds_move(movie):
         assert (
             int(re.search(r"repeats (\d+) of the 12 false", said.inner_text())[1]) < 9
         )
+
+
+@pytest.mark.browser
+@pytest.mark.skipif("nbs/01_trees.html" not in PAGES, reason="the page is not built")
+@pytest.mark.parametrize("jump", ["address", "hash", "link"])
+def test_a_phone_sets_what_is_near_and_arrives_where_it_jumps(browser, address, jump):
+    context = browser.new_context(viewport=PHONE)
+    tab, page = context.new_page(), f"{address}nbs/01_trees.html"
+    seen = "document.querySelector('#summary li').checkVisibility({0})"
+    tab.goto(page, wait_until="load")
+    assert not tab.evaluate(seen.format("{contentVisibilityAuto: true}"))
+    if jump == "address":
+        tab.goto("about:blank")
+        tab.goto(f"{page}#summary", wait_until="load")
+    elif jump == "hash":
+        tab.evaluate("location.hash = '#summary'")
+    else:
+        tab.evaluate("document.querySelector('a[href=\"#summary\"]').click()")
+    at = "document.getElementById('summary').getBoundingClientRect().top"
+    tab.wait_for_function(f"Math.abs({at}) < 150", timeout=PATIENCE)
+    tab.wait_for_timeout(1000)
+    assert abs(tab.evaluate(at)) < 150
+    assert tab.evaluate(seen.format("{contentVisibilityAuto: true}"))
+    context.close()
 
 
 @pytest.mark.browser
