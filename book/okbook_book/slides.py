@@ -46,7 +46,9 @@ STATEMENTS = {
 # What is left out first where a session has too much.
 RANKS = "lead code lemma corollary figure summary equation proposition".split()
 REFERENCE = re.compile(r"\{(?:prf:ref|numref|eq|ref)\}`([\w-]+)`")
-END = re.compile(r"(?<=[^\s.])(?<!\b[A-Z](?=\. ))[.?!]['”’)]*(?=\s*$|\s+[^\sa-z\d])")
+END = re.compile(
+    r"(?:^|(?<=[^\s.]))(?<!\b[A-Z](?=\. ))[.?!]['”’)]*(?=\s*$|\s+[^\sa-z\d])"
+)
 NOT_ENDS = re.compile(r"\b(?:i\.e|e\.g|cf|al|vs|etc|eqs?|pp?|no)\.$")
 ELSEWHERE = re.compile(r"\b([Tt]able|below|next cell|following)\b")
 UNSEEN = {"katex-mathml", "headerlink", "eqno"}

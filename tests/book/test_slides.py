@@ -87,6 +87,10 @@ def test_a_deck(name):
         assert named <= set(FIGURE.findall(captions)), f"{where}: not on the slide"
         if slide.kind != "session":
             assert not [*cut(part)], f"{where}: a cut sentence"
+        if slide.kind not in ("session", "title", "figure", "code", "exercise"):
+            its = slides.units(part.find_all(recursive=False))
+            lines = sum(unit.lines(slides.WIDTH) for unit in its)
+            assert lines <= slides.LINES, f"{where}: {lines} lines"
         for program in part.select("pre:not(.said)"):
             assert len(program.get_text().strip().splitlines()) <= slides.SHORT, where
     assert its[0].notes or name.startswith("day"), "no notes for the speaker"
