@@ -147,9 +147,9 @@ assignments: class
 	$(PY) -m okbook_book.assignments $(COURSE) $(ASSIGN)
 
 # What teachers get of a release: the notebooks with all solutions, the slides, the sheets.
-teachers: COURSE = _build/course
+teachers: COURSE = _build/teachers/course
 teachers: slides assignments
-	cd _build && rm -f okbook-teachers.zip && ../$(BIN)/python -m zipfile -c okbook-teachers.zip class/teacher class/slides course
+	cd _build && rm -f okbook-teachers.zip && ../$(BIN)/python -m zipfile -c okbook-teachers.zip class/teacher class/slides teachers/course
 
 # Its notebooks run and are opened in JupyterLab, in Chromium: some forty minutes; CLASS='-k 02_' takes chapter 2 only.
 test-class: class slides

@@ -28,11 +28,12 @@ POINTS = {"warm-up": 1, "standard": 2, "hard": 3, "project": 4}
 # The row of a project's table of points: `a` and `b` pass their tests (1 and 2).
 TESTED = re.compile(r"^\| (.*) pass their tests \((.*?)\)", re.M)
 ASKS = re.compile(
-    r"\?|\b(?:show that|prove|explain|conclude|describe|derive|deduce|discuss)\b", re.I
+    r"\?|\b(?:show that|prove|explain|conclude|describe|derive|deduce|discuss|by hand"
+    r"|compare|find seven|make a table|check (?:that|the))\b",
+    re.I,
 )
 COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 COUNTS |= {"ten": 10} | {str(n): n for n in range(30)}
-LINK = re.compile(r"\]\((\w+)\.ipynb\)")
 TITLE = re.compile(r"^# (.*)", re.M)
 # Methods that change their objects, and functions that pass on what they are given.
 FITS = {"fit", "partial_fit"}
@@ -93,6 +94,7 @@ c.Autograde.sanitize_preprocessors = [
 c.Execute.timeout_func = lambda cell: 1800 if "okb_kept" in cell.source else 120
 c.Execute.startup_timeout = 600
 c.Execute.iopub_timeout = 120  # nbgrader's 4 are too few on a busy machine
+c.ZipCollectApp.strict = True  # a renamed notebook is skipped, and said to be
 # Files as Moodle ("Ada Lovelace_123_assignsubmission_file_/01_trees.ipynb") and Canvas
 # ("lovelaceada_LATE_123_456_01_trees.ipynb") name them. The student is the name alone,
 # as a late sheet and the next sheet have other numbers.
@@ -409,6 +411,10 @@ def exercise_cells(nb, exercise, text):
         asked = "" if exercise.written else ": what is asked above besides the function"
         worth = f" ({points} point{'s' * (points > 1)})" if points else ""
         head = f"**In words{asked}**{worth}"
+        if points and not given:
+            one = "1 point for the answer" + (" with its reason" if points == 1 else "")
+            more = f", {points - 1} for its reason" if points > 1 else ""
+            solution += f"\n\n**Rubric.** {one}{more}."
         head += "\n\n" + hidden(solution, "MARK SCHEME")
         yield marked(new_markdown_cell(head), f"{label}-rubric")
         marks = {"solution": True}
@@ -445,8 +451,7 @@ def texts(page):
         its = cell.metadata.get("okbook")
         if its and cell.cell_type == "markdown":
             key = its["exercise"], its["role"]
-            text = LINK.sub(rf"]({project.published()}/nbs/\1.html)", cell.source)
-            found[key] = f"{found[key]}\n\n{text}".strip()
+            found[key] = f"{found[key]}\n\n{classes.to_book(cell.source)}".strip()
     return found
 
 

@@ -141,6 +141,7 @@ def okb_unpacked(test):
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 USE_STYLE = re.compile(r'plt\.style\.use\("\.\./book/okbook\.mplstyle"\)')
 MEASURED = re.compile(r'Path\("\.\./(benchmarks/\w+\.csv)"\)')
+NOTEBOOK = re.compile(r"\]\((\w+)\.ipynb\)")
 ROLE = re.compile(
     r"\{\{?(?:ref|eq|numref|prf:ref|doc|term|cite(?::[tp])?)\}\}?`[^`{}\n]+`"
 )
@@ -342,6 +343,11 @@ EDITIONS = {
 }
 
 
+def to_book(text):
+    "A text whose links to notebooks lead to the pages of the book."
+    return NOTEBOOK.sub(rf"]({project.published()}/nbs/\1.html)", text)
+
+
 def write(docname, pieces, builder):
     "Write the notebooks of a page."
     pieces = list(pieces)
@@ -349,7 +355,7 @@ def write(docname, pieces, builder):
     for piece in pieces:
         if isinstance(piece, Text) and piece.kind == "quiz":
             path = CLASS / "teacher" / "quizzes" / f"{name}.gift"
-            path.write_text(quiz.gift(name, piece.source), encoding="utf8")
+            path.write_text(quiz.gift(name, to_book(piece.source)), encoding="utf8")
     for edition, said in EDITIONS.items():
         said = said.format(f"{builder.book}/{docname}.html")
         note = Text(f"This is {said}.")

@@ -549,6 +549,12 @@ def guide(built=HTML):
         pages = [Path(a["href"]).stem for a in section.select("p a[href$='.html']")]
         for name in [f"week{week[1]}"] if week else pages:
             notes[name] = str(clean(said))
+    for row in soup.select("article tr"):
+        cells = [cell.get_text(" ").strip() for cell in row.find_all("td")]
+        if cells and (day := re.match(r"day (\d), (\w+) (\d)$", cells[0])):
+            told = f"Minutes (slides, notebook, exercise, end): {cells[2]}. "
+            told += f"Board: {cells[3]}. Together: {cells[4]}."
+            notes["day{}-{}{}".format(*day.groups())] = html.escape(told)
     return notes
 
 

@@ -89,6 +89,9 @@ def test_every_exercise_becomes_cells(page):
             assert cells[names.index(f"{label}-seen-1")].metadata["nbgrader"]["points"]
         if exercise.written or "?" in exercise.statement:
             assert names[names.index(label) - 1] == f"{label}-rubric"
+            marks = cells[names.index(label)].metadata["nbgrader"]
+            rubric = cells[names.index(f"{label}-rubric")].source
+            assert not marks["grade"] or "**Rubric.**" in rubric
 
 
 @pytest.mark.parametrize("page", [name for name in PAGES if "_project_" in name])
@@ -198,6 +201,11 @@ def test_what_fails_or_replaces_a_helper_is_noticed():
     assert third.endswith("okb_array")
 
 
+def test_links_to_notebooks_lead_to_the_book():
+    told = classes.to_book("[a](02_rkhs.ipynb), [b](https://e.org/x.ipynb)")
+    assert re.fullmatch(r"\[a\]\(https?:.*/nbs/02_rkhs\.html\), .*x\.ipynb\)", told)
+
+
 def test_functions_of_numpy_may_have_the_names_of_pythons():
     space = {"np": np}
     exec(assignments.GUARD % ["sum", "np.isclose"], space)
@@ -271,7 +279,11 @@ def course(tmp_path_factory):
             handed_in(notebook, its)
             name = f"{student}_assignsubmission_file_{PAGE}.ipynb"
             file.writestr(name, nbformat.writes(notebook))
-    nbgrader(course, "zip_collect", "sheet")
+        other = "Jo_10_assignsubmission_file_my_answers.ipynb"  # is skipped
+        file.writestr(other, nbformat.writes(released(course)))
+    assert "8 files collected, 1 files skipped" in nbgrader(
+        course, "zip_collect", "sheet"
+    )
     nbgrader(course, "autograde", "sheet", status=1)  # for Gil's kernel is gone
     nbgrader(course, "generate_feedback", "sheet")
     nbgrader(course, "export")
@@ -311,9 +323,9 @@ def test_what_students_get(course):
 def test_points(course):
     with open(course / "grades.csv", encoding="utf8") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
-    assert {float(row["max_score"]) for row in rows.values()} == {18}
+    assert {float(row["max_score"]) for row in rows.values()} == {20}
     points = {name.partition("_")[0]: float(r["score"]) for name, r in rows.items()}
-    # Cy has the visible test of a warm-up; the rubrics' six points are given by hand
+    # Cy has the visible test of a warm-up; the rubrics' eight points are given by hand
     assert points == {
         "Ada Lovelace": 12,
         "Bo": 8,

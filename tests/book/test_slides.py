@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from okbook_book import slides
-from okbook_book.project import HTML, notebooks
+from okbook_book.project import HTML, ROOT, notebooks
 
 SESSIONS = {session.name: session for session in slides.sessions()}
 
@@ -27,6 +27,20 @@ def test_each_session_of_the_plan_has_pages_and_names_what_they_hold():
                 label
             )
     assert all(SESSIONS[f"week{n}"].named for n in range(1, 13))
+
+
+def test_the_guide_has_each_session():
+    text = (ROOT / "nbs" / f"{slides.GUIDE}.md").read_text(encoding="utf8")
+    for week in range(1, 13):
+        part = text.partition(f"### Week {week}:")[2].partition("\n### ")[0]
+        found = dict(re.findall(r"^(Minutes|Board|Ask|Together)\n: (.*)$", part, re.M))
+        assert len(found) == 4 and found["Ask"].count("?") == 2, week
+        assert "`ex-" in found["Together"], week
+        minutes = re.findall(r"(?:^|· )(\d+) ", found["Minutes"])
+        assert sum(map(int, minutes)) == 90, week
+    rows = [row.split("|") for row in re.findall(r"^\| day \d, .*\|$", text, re.M)]
+    assert [sum(map(int, row[3].split(","))) for row in rows] == [90] * len(rows)
+    assert len(rows) == len([name for name in SESSIONS if name.startswith("day")]) + 2
 
 
 def sentences(text):
@@ -93,7 +107,7 @@ def test_a_deck(name):
             assert lines <= slides.LINES, f"{where}: {lines} lines"
         for program in part.select("pre:not(.said)"):
             assert len(program.get_text().strip().splitlines()) <= slides.SHORT, where
-    assert its[0].notes or name.startswith("day"), "no notes for the speaker"
+    assert its[0].notes, "no notes for the speaker"
     if name.startswith("week"):
         assert kinds[-1] == "exercise"
 
