@@ -35,6 +35,7 @@ from okbook.labs.rrsn_networks import (
     search_points,
 )
 from ..rkhs import node_pairs
+from ..rkhs.folds import round_scores
 from ..tables import Table
 
 # %% ../../nbs/22_coauthors.ipynb #3e9be817
@@ -446,9 +447,10 @@ WORDS = Table(
 def node_bootstrap(truth, scores, ends, resamples):
     """Resample the nodes of a network, and measure the area under the
     precision-recall curve each time."""
+    scores = round_scores(scores)
     order = np.argsort(-scores, kind="stable")
     truth, first, second = truth[order], ends[0][order], ends[1][order]
-    falling = -np.diff(scores[order]) > 1e-10 * np.abs(scores[order][1:])
+    falling = np.diff(scores[order]) != 0
     last = np.append(
         np.flatnonzero(falling), len(order) - 1
     )  # of each group of tied pairs

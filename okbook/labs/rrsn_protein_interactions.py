@@ -26,7 +26,7 @@ from sklearn.model_selection import KFold, ParameterGrid
 from sklearn.utils import Bunch
 
 from ..core import RBFKernel, pr_auc, roc_auc
-from ..core.rounding import first_largest
+from ..core.rounding import first_largest, order_up_to_ties, sum_rounding
 from ..datasets import load_yeast_ppi, read_part
 from ..drawing import strongest_links
 from .common import MEAN_TERMS
@@ -155,14 +155,15 @@ def fold_pairs(train, test, kind):
 def impute_nearest(known, train, k=10):
     """Impute missing values from the nearest training nodes that have the value."""
     train = np.asarray(train)
-    distance = nan_euclidean_distances(known, known[train])
+    distance = nan_euclidean_distances(known, known[train], squared=True)
     distance[np.isnan(distance)] = np.finfo(float).max
-    order = np.argsort(distance, axis=1, kind="stable")
-    distance = np.take_along_axis(distance, order, axis=1)
-    further = np.diff(distance, axis=1, prepend=0.0) > 1e-10 * distance
-    order = np.take_along_axis(
-        order, np.lexsort((order, np.cumsum(further, axis=1))), axis=1
+    there, norms = (~np.isnan(known)).astype(float), np.nansum(known**2, axis=1)
+    both = np.maximum(there @ there[train].T, 1.0) / known.shape[1]
+    bound = sum_rounding(
+        2 * known.shape[1], 2.0 * np.add.outer(norms, norms[train]) / both
     )
+    order = np.array([order_up_to_ties(*row) for row in zip(distance, bound)])
+    distance = np.take_along_axis(distance, order, axis=1)
     complete, comparable = known.copy(), distance < np.finfo(float).max
     for column in np.flatnonzero(np.isnan(known).any(axis=0)):
         holes, values = np.isnan(known[:, column]), known[train, column]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._types import Array
+from ..core.rounding import sum_rounding
 from .decomposable import decomposable_dual
 from .two_sides import left_out_residuals
 
@@ -54,7 +55,7 @@ def leave_one_out_ridges(
     """
     errors = leave_one_out_squares(G, V, ridges)
     if nu is not None:
-        group = np.r_[0, np.cumsum(np.diff(nu) > 1e-8)]
+        group = np.r_[0, np.cumsum(np.diff(nu) > sum_rounding(len(nu), nu[-1]))]
         errors = np.array([np.bincount(group, row)[group] for row in errors])
     return np.asarray(ridges, dtype=float)[np.argmin(errors, axis=0)]
 

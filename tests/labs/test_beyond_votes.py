@@ -145,7 +145,7 @@ def test_a_network_has_a_single_round_on_few_folds():
 
 def test_votes_and_machines_are_those_of_the_lab():
     found, lab = stored(forest_ancestors.TABLE.id), stored("forest-table1")
-    for row in forest_ancestors.SMALL:
+    for row in forest_ancestors.DATASETS:
         for ours, theirs in (("vote", "vote"), ("SVM, leaves", "SVM+forest")):
             np.testing.assert_array_equal(found[row, ours], lab[row, theirs][:5])
 
@@ -153,7 +153,7 @@ def test_votes_and_machines_are_those_of_the_lab():
 def test_weighted_votes_differ_only_where_they_may():
     "eq-accuracy-flip"
     found = stored(forest_ancestors.TABLE.id)
-    for row, kind in product(forest_ancestors.SMALL, forest_ancestors.VOTES[1:]):
+    for row, kind in product(forest_ancestors.DATASETS, forest_ancestors.VOTES[1:]):
         changed, may_change = (found[row, f"{kind}: {s}"] for s in ("changed", "open"))
         assert (changed <= may_change + 1e-12).all()
 
