@@ -102,8 +102,8 @@ def test_a_deck(name):
         if slide.kind != "session":
             assert not [*cut(part)], f"{where}: a cut sentence"
         if slide.kind not in ("session", "title", "figure", "code", "exercise"):
-            its = slides.units(part.find_all(recursive=False))
-            lines = sum(unit.lines(slides.WIDTH) for unit in its)
+            units = slides.units(part.find_all(recursive=False))
+            lines = sum(unit.lines(slides.WIDTH) for unit in units)
             assert lines <= slides.LINES, f"{where}: {lines} lines"
         for program in part.select("pre:not(.said)"):
             assert len(program.get_text().strip().splitlines()) <= slides.SHORT, where
