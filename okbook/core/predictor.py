@@ -238,7 +238,7 @@ def decode_weights(
     if support and sp.issparse(W):
         best = _decode_rows(W.indptr, W.indices, W.data, K, diag)
     else:
-        parts = _decoding_scores(W, K, diag, support)
+        parts = _decoding_scores(W, K, diag, support, training=support)
         best = np.concatenate([first_k_smallest(*part, 1)[:, 0] for part in parts])
         if support:
             best[~(W != 0).any(axis=1)] = -1
@@ -246,18 +246,60 @@ def decode_weights(
     return best
 
 
-def _decoding_scores(W, K, diag, support=False):
+@nb.njit(cache=True, nogil=True)
+def _scaled_largest(V, scales, rows):
+    """The largest absolute value in some rows, after each column is scaled; zero in the
+    others."""
+    out, top = np.zeros(len(V)), np.zeros(8)  # eight at a time: a vector of registers
+    even = V.shape[1] // 8 * 8
+    for i in rows:
+        top[:] = 0.0
+        row = V[i]
+        for c in range(0, even, 8):
+            for k in range(8):
+                value = abs(row[c + k]) * scales[c + k]
+                top[k] = value if value > top[k] else top[k]
+        for c in range(even, V.shape[1]):
+            top[0] = max(top[0], abs(row[c]) * scales[c])
+        out[i] = top.max()
+    return out
+
+
+def _largest(V, lengths=None, rows=None):
+    """For each row (of some) the largest absolute value, per length of its column if
+    columns have such. By Cauchy-Schwarz, nothing is in a column of length zero."""
+    if lengths is None:
+        lengths = np.ones(V.shape[1])
+    if lengths.max(initial=0.0) <= 2.0 * lengths.min(initial=np.inf):  # as with an RBF
+        largest = np.maximum(V.max(axis=1, initial=0.0), -V.min(axis=1, initial=0.0))
+        least = lengths.min(initial=np.inf)
+        return largest / least if least > 0 else np.zeros(len(V))
+    scales = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    rows = np.arange(len(V)) if rows is None else rows
+    return _scaled_largest(np.ascontiguousarray(V), scales, rows)
+
+
+def _score_rounding(n_terms, reach, lengths):
+    """Bounds on the rounding of k(c, c) - 2 sum_i w_i k(y_i, c), each from the length
+    of its own candidate: one that is far away must not make ties of the others."""
+    errors = np.multiply.outer(sum_rounding(n_terms, 2.0 * reach), lengths)
+    errors += sum_rounding(n_terms, lengths**2)
+    return errors
+
+
+def _decoding_scores(W, K, diag, support=False, training=False):
     """By blocks of rows, the numbers k(c, c) - 2 sum_i w_i k(y_i, c), infinite outside
-    of the support if only that is asked for, and bounds on their rounding."""
+    of the support if only that is asked for, and bounds on their rounding. Those of the
+    ``training`` outputs are known from their lengths."""
     n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
-    largest = np.maximum(K.max(axis=1, initial=0.0), -K.min(axis=1, initial=0.0))
-    reach = abs(W) @ largest
+    lengths = np.sqrt(np.abs(diag))
+    used = np.flatnonzero(np.bincount(W.indices)) if sp.issparse(W) else None
+    reach = abs(W) @ (lengths if training else _largest(K, lengths, used))
     for rows in _blocks(W.shape[0], len(diag)):
         scores = diag - 2.0 * (W[rows] @ K)
         if support:
             scores = np.where(W[rows] != 0, scores, np.inf)
-        size = np.add.outer(2.0 * reach[rows], np.abs(diag))
-        yield scores, sum_rounding(n_terms + KERNEL_TERMS, size)
+        yield scores, _score_rounding(n_terms + KERNEL_TERMS, reach[rows], lengths)
 
 
 def _blocks(n_rows, n_columns, budget=2**24):
@@ -300,9 +342,16 @@ def _mean_points(W, Y, origin):
     moved by ``origin``, the mean of the weights' sums being one in most methods."""
     if sp.issparse(W):
         return _mean_rows(W.indptr, W.indices, W.data, Y, origin)
-    surplus, size = W.sum(axis=1) - 1.0, np.abs(W).sum(axis=1) + 1.0
-    surplus[np.abs(surplus) <= sum_rounding(W.shape[1] + 2, size)] = 0.0
+    surplus, _ = _surplus(W.sum(axis=1), W.shape[1] + 2, np.abs(W).sum(axis=1))
     return W @ Y + np.multiply.outer(surplus, origin)
+
+
+def _surplus(sums, n_terms, sizes):
+    """By how much sums of weights exceed one, zero where only rounding does it, and a
+    bound on the error."""
+    surplus, error = sums - 1.0, sum_rounding(n_terms, sizes + 1.0)
+    surplus[np.abs(surplus) <= error] = 0.0
+    return surplus, np.where(surplus == 0.0, 0.0, error)
 
 
 def _weighted_means(W, Y):
@@ -855,12 +904,12 @@ class _Queries:
         table = self.model._table(name, rows, self.activations.shape[0])
         return None if table is None else self.activations @ table
 
-    def reach(self, name, rows):
+    def reach(self, name, sizes):
         """A bound on the sum of the absolute terms of each query, in any column of a
-        table that is there."""
+        table, from a function that finds the sizes of its rows when first needed."""
         tables, key = self.model._tables, name + ", sizes"
         if key not in tables:
-            tables[key] = self.model._sizes(rows(), tables[name])
+            tables[key] = sizes()
         return abs(self.activations) @ tables[key]
 
     def n_terms(self):
@@ -1079,10 +1128,10 @@ class OutputKernelMixin:
             tables[name] = self.contributions(values)
         return tables[name]
 
-    def _sizes(self, values, table):
+    def _sizes(self, values, table, lengths=None):
         """For each unit, a bound on the absolute values of its contributions, and of
-        what they are made of."""
-        return np.abs(table).max(axis=1, initial=0.0)
+        what they are made of, per length of the column."""
+        return _largest(table, lengths)
 
     def _n_terms(self):
         """How many operations a term of a prediction passes through."""
@@ -1283,25 +1332,38 @@ class OutputKernelMixin:
         known = _as_columns(self.outputs_)
         origin = known.mean(axis=0)
         known = known - origin
+        ones = np.ones((len(known), 1))
 
         def rows():
-            return np.column_stack([known, np.ones(len(known))])
+            return np.hstack([known, ones])
+
+        def sizes():
+            return self._sizes(known, self._tables["centred"][:, :-1])
+
+        def both():  # apart: the unit of the outputs is not that of the ones
+            own = self._sizes(ones, self._tables["centred"][:, -1:])
+            return np.column_stack([sizes(), own])
 
         sums = _sums_of(W, "centred", rows)
         if sums is not None:
-            points, surplus = sums[:, :-1], sums[:, -1] - 1.0
-            error = sum_rounding(W.n_terms(), 2.0 * W.reach("centred", rows))
-            surplus[np.abs(surplus) <= error] = 0.0
+            points, n_terms = sums[:, :-1], W.n_terms()
+            if (sums[:, -1] == 1.0).all():  # as in trees
+                reach, total = W.reach("centred", sizes), 0.0
+            else:
+                reach, total = W.reach("centred and ones", both).T
+            reach = np.sqrt(known.shape[1]) * reach
+            surplus, error = _surplus(sums[:, -1], n_terms, total)
             points += np.multiply.outer(surplus, origin)
-            far = np.abs(surplus) * np.linalg.norm(origin)
-            width = np.sqrt(known.shape[1])
-            return points, origin, width * error + sum_rounding(W.n_terms(), far)
-        W = _weights_of(W)
-        points = _mean_points(W, known, origin)
-        n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
-        reach = abs(W) @ np.sqrt(row_norms(known, squared=True))
-        surplus = np.abs(np.asarray(W.sum(axis=1)) - 1.0) * np.linalg.norm(origin)
-        return points, origin, sum_rounding(n_terms + 3, 2.0 * reach + surplus)
+        else:
+            W = _weights_of(W)
+            points = _mean_points(W, known, origin)
+            n_terms = np.diff(W.indptr).max(initial=0) if sp.issparse(W) else W.shape[1]
+            n_terms += 3
+            reach = abs(W) @ np.sqrt(row_norms(known, squared=True))
+            total = np.asarray(abs(W).sum(axis=1))
+            _, error = _surplus(np.asarray(W.sum(axis=1)), n_terms - 1, total)
+        moved = sum_rounding(n_terms, 2.0 * reach) + error * np.linalg.norm(origin)
+        return points, origin, moved
 
     def _rank_each(self, W, lists, k):
         """Indices and scores of the k nearest of each query's own candidates."""
@@ -1372,13 +1434,14 @@ class OutputKernelMixin:
         if name is not None and isinstance(W, _Queries):
             table = self._table(name, lambda: K, W.shape[0])
         if table is None:
-            yield from _decoding_scores(_weights_of(W), K, diag)
+            training = name == "gram"
+            yield from _decoding_scores(_weights_of(W), K, diag, training=training)
             return
-        reach = W.reach(name, lambda: K)
+        n_terms, lengths = W.n_terms() + KERNEL_TERMS, np.sqrt(np.abs(diag))
+        reach = W.reach(name, lambda: self._sizes(K, table, lengths))
         for rows in _blocks(W.shape[0], len(diag), budget=2**18):  # in the cache
             scores = diag - 2.0 * (W.activations[rows] @ table)
-            size = np.add.outer(2.0 * reach[rows], np.abs(diag))
-            yield scores, sum_rounding(W.n_terms() + KERNEL_TERMS, size)
+            yield scores, _score_rounding(n_terms, reach[rows], lengths)
 
     def _listed_scores(self, W, K, diag, name):
         """The same from listed features: first the predicted points, from weights, or
@@ -1392,7 +1455,8 @@ class OutputKernelMixin:
             reach = abs(by) @ K.sizes
         else:
             by, n_terms = W.activations, W.n_terms()
-            reach = W.reach("listed", K.left.toarray)
+            values = K.left.toarray
+            reach = W.reach("listed", lambda: self._sizes(values(), table))
         n_terms += K.right.shape[1] + KERNEL_TERMS
         for rows in _blocks(W.shape[0], max(K.right.shape), budget=2**20):
             points = by[rows] @ table
@@ -1556,7 +1620,8 @@ class OutputKernelMixin:
 
     def _vote_sizes(self, W, votes):
         """A bound on the sum of the absolute terms of each vote."""
-        return W.reach("features", self._feature_rows)[:, None]
+        rows, table = self._feature_rows, self._tables["features"]
+        return W.reach("features", lambda: self._sizes(rows(), table))[:, None]
 
     @available_if(is_dirac)
     def predict_proba(self, X: ArrayLike) -> Array:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed
+from ..core.predictor import _largest
 from ..core.rounding import sum_rounding
 from ..trees import Tree, prune_tree
 from okbook.trees.growth import (
@@ -556,8 +557,8 @@ class OutputKernelBoosting(LeafMixin, BaseEstimator):
             means.append(self.learning_rate * part)
         return np.concatenate([*means, mean[None]])
 
-    def _sizes(self, values, table):
-        return np.abs(table).max(axis=1) + np.abs(values).max()
+    def _sizes(self, values, table, lengths=None):
+        return _largest(table, lengths) + _largest(values, lengths).max()
 
     def _pays(self, n_queries):
         return 2 * n_queries >= len(self._prior)

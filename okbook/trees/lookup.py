@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike
 from ..core import OutputKernelMixin
-from ..core.predictor import _Queries
+from ..core.predictor import _largest, _Queries
 from .columns import read_inputs
 from .nodes import Tree, goes_left
 
@@ -478,8 +478,8 @@ class LeafMixin(OutputKernelMixin):
         """
         return leaf_means(self._grown_trees(), V)
 
-    def _sizes(self, values, table):
-        return self.contributions(np.abs(values).max(axis=1, keepdims=True))[:, 0]
+    def _sizes(self, values, table, lengths=None):
+        return self.contributions(_largest(values, lengths)[:, None])[:, 0]
 
     def _vote_sizes(self, W, votes):
         return votes if self._mean else super()._vote_sizes(W, votes)

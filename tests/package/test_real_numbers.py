@@ -271,3 +271,95 @@ def test_ridge_on_inputs_that_are_moved(scale):
     K = kernel((X + 2.0**20) * scale)
     right = np.linalg.solve(K + 0.1 * np.eye(60), kernel(moved).T).T
     assert_allclose(model.weights(moved), right, atol=1e-9)
+
+
+def rbf(method, **params):
+    "A method whose weights are of either sign and do not sum to one."
+    return method(input_kernel="rbf", input_kernel_params={"sigma": 0.5}, **params)
+
+
+WITH_TABLES = [
+    ok.OutputKernelTree(max_depth=3),
+    ok.OutputKernelBagging(n_estimators=5, random_state=0),
+    ok.OutputKernelRandomForest(n_estimators=5, random_state=0),
+    ok.OutputKernelExtraTrees(n_estimators=5, random_state=0),
+    ok.OutputKernelBoosting(n_estimators=5, random_state=0),
+    rbf(ok.OutputKernelRidge, lam=1e-6),
+    rbf(ok.OutputKernelRidge, lam=1e-6, center=True),
+    rbf(ok.OutputKernelRidgeCV, lam_grid=[1e-6]),
+    rbf(ok.CovarianceRidge, lam=1e-6),
+    rbf(ok.KernelDependencyEstimation, lam=1e-6),
+    rbf(ok.SemiSupervisedOutputKernelRidge, lam=1e-6),
+]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("scale", [1e-100, 1e-15, 1e-12, 1.0, 1e6])
+@pytest.mark.parametrize("estimator", WITH_TABLES, ids=str)
+def test_tables_of_contributions(estimator, scale, offset):
+    """What is computed from tables agrees with the method's own predictions, for
+    outputs of any unit, and for a mean of a thousand spreads."""
+    rng = np.random.default_rng(0)
+    X, queries = rng.random((60, 2)), rng.random((40, 2))
+    t, truth = scale * (offset + rng.standard_normal((2, 60)))
+    truth = truth[:40]
+    model = clone(estimator).fit(X, t)
+    predicted = model.predict(queries).ravel()
+    right = (predicted - truth) ** 2
+    assert_allclose(
+        model.losses(queries, truth), right, rtol=1e-5, atol=1e-5 * right.mean()
+    )
+    r2 = 1 - right.sum() / ((truth - truth.mean()) ** 2).sum()
+    assert_allclose(model.score(queries, truth), r2, rtol=1e-5)
+    D = np.abs(np.subtract.outer(predicted, t))
+    nearest = D.argmin(axis=1)
+    assert_array_equal(model.decode(queries, "train"), nearest)
+    assert_array_equal(model.decode(queries, t), nearest)
+    assert_array_equal(model.predict(queries, t).ravel(), t[nearest])
+    order, scores = model.rank(queries, "train", k=3)
+    assert_array_equal(order, np.argsort(D, axis=1)[:, :3])
+    right = np.sort(D, axis=1)[:, :3] ** 2
+    assert_allclose(-scores, right, rtol=1e-4, atol=1e-5 * scale**2)
+
+
+@pytest.mark.parametrize("far", [1e4, 1e5])
+def test_a_far_candidate_makes_no_ties(far):
+    "The rounding of one candidate's number says nothing of two others."
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((60, 2)), rng.random((60, 2))
+    Y[-1] = far
+    K = (Y @ Y.T + 1) ** 3
+    own, diag = np.arange(60), K.diagonal()
+    for W in (np.eye(60), sp.eye_array(60, format="csr")):
+        for support in (False, True):
+            assert_array_equal(core.decode_weights(W, K, diag, support), own)
+        assert_array_equal(core.decode_weights(W, K[:, ::-1], diag[::-1]), own[::-1])
+    params = {"degree": 3, "gamma": 1.0, "coef0": 1.0}
+    for estimator in (
+        ok.OutputKernelTree(),
+        ok.OutputKernelRandomForest(n_estimators=5, random_state=0),
+        ok.OutputKernelKNN(3),
+        ok.OutputKernelBagging(n_estimators=5, random_state=0),
+        rbf(ok.OutputKernelRidge, lam=1e-3),
+        ok.OutputKernelBoosting(n_estimators=5, random_state=0),
+    ):
+        model = clone(estimator).set_params(
+            output_kernel="polynomial", output_kernel_params=params
+        )
+        W = model.fit(X, Y).weights(X[:15])
+        W = exact(W.toarray() if sp.issparse(W) else W)
+        D = exact(diag) - 2 * W @ exact(K)
+        sure = [i for i, row in enumerate(D) if gap(row) > 1e-9]
+        assert len(sure) > 10
+        right = D[sure].argmin(axis=1)
+        for candidates in ("train", Y):
+            chosen = model.decode(X[:15], candidates)
+            assert_array_equal(chosen[sure], right)
+            chosen = model.rank(X[:15], candidates, k=1)[0].ravel()
+            assert_array_equal(chosen[sure], right)
+
+
+def gap(row):
+    "How much more than the least number the second is, to the size of both."
+    least, second = sorted(row)[:2]
+    return (second - least) / (abs(least) + abs(second))
