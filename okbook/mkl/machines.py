@@ -33,12 +33,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from .._types import Array, ArrayLike, Outputs, Seed, Splitter
 from ..core import DiracKernel, LinearKernel, RBFKernel, check_gram, check_kernel
 from okbook.core.checks import (
-    _refuse_underflow,
     check_array,
     check_class_weight,
     check_label_vector,
     check_square,
     is_finite,
+    refuse_underflow,
     validate_data,
 )
 from ..core.predictor import check_labels
@@ -100,7 +100,7 @@ def _default_kernels(X):
     squares = vector_distances(some, some)
     away = squares[squares > 0]
     middle = np.median(away) if len(away) else 0.0
-    _refuse_underflow(middle, some, "The median of the squared distances", "X")
+    refuse_underflow(middle, some, "The median of the squared distances", "X")
     middle = np.sqrt(middle) or 1.0
     return [LinearKernel()] + [RBFKernel(sigma=middle * 2.0**k) for k in _WIDTHS]
 
@@ -425,7 +425,7 @@ class StandardizedKernelsMixin:
                 seen = _columns(self.X_fit_, self.kernels_[m][1])
                 if hasattr(seen, "__array__"):
                     seen = np.asarray(seen)
-                    _refuse_underflow(K.diagonal(), seen, name, "X")
+                    refuse_underflow(K.diagonal(), seen, name, "X")
             try:
                 self.moments_.append(gram_moments(K, self.center, self.scale))
             except ValueError as error:
