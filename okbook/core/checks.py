@@ -235,7 +235,7 @@ def _sizes(sources):
 SMALLEST_SQUARE = sys.float_info.min / sys.float_info.epsilon  # 1e-292
 
 
-def _refuse_underflow(squares, values, what, name):
+def refuse_underflow(squares: Any, values: Array, what: str, name: str) -> None:
     """Refuse data whose squares vanish although the data differ; ``squares``: of their
     lengths, or of their distances to one of them."""
     small = np.abs(squares).max(initial=0.0) < SMALLEST_SQUARE

@@ -34,11 +34,11 @@ from sklearn.utils.validation import (
 
 from .._types import Array, ArrayLike, KernelLike, Outputs, Sparse
 from okbook.core.checks import (
-    _refuse_underflow,
     check_array,
     check_finite,
     check_sample_weight,
     check_square,
+    refuse_underflow,
     validate_data,
 )
 from .gram import check_gram, check_psd
@@ -726,7 +726,7 @@ class _TrainingGram:
             diag = row_norms(columns - columns[0], squared=True)
         proved = self.given is None and self.kernel.always_psd
         if vectors or proved or diag.any():  # not zero by itself
-            _refuse_underflow(diag, sources["y"], what, "y")
+            refuse_underflow(diag, sources["y"], what, "y")
 
     def check_psd(self):
         """Refuse a matrix that is not positive semi-definite, unless a theorem says
@@ -1940,7 +1940,7 @@ class InputKernelMixin:
             kernel = check_kernel(kernel, self.input_kernel_params, name="input_kernel")
             self.input_kernel_, self.X_ = kernel.fit(X), X
             if isinstance(kernel, LinearKernel):
-                _refuse_underflow(kernel.diag(X - X[0]), X, "The input kernel", "X")
+                refuse_underflow(kernel.diag(X - X[0]), X, "The input kernel", "X")
         elif self.input_kernel_params:
             raise ValueError(
                 f"A precomputed Gram matrix has no parameters: got "
@@ -1948,7 +1948,7 @@ class InputKernelMixin:
             )
         else:
             check_gram(X, name="The Gram matrix X")
-            _refuse_underflow(X.diagonal(), X, "The input kernel", "X")
+            refuse_underflow(X.diagonal(), X, "The input kernel", "X")
 
     def _fit_inputs(self, X):
         """Keep the inputs; their Gram matrix, checked unless a theorem says that the
@@ -1957,7 +1957,7 @@ class InputKernelMixin:
         if self.X_ is None:
             return X
         K = self.input_kernel_.gram(X)
-        _refuse_underflow(K.diagonal(), X, "The input kernel", "X")
+        refuse_underflow(K.diagonal(), X, "The input kernel", "X")
         if self.input_kernel_.always_psd:
             return K
         return check_gram(K, name="The Gram matrix of the input kernel")
@@ -1976,7 +1976,7 @@ class InputKernelMixin:
         if not isinstance(F, np.ndarray) or 4 * F.shape[1] > len(F):
             return None
         self._keep_inputs(X)
-        _refuse_underflow(self.input_kernel_.diag(X), X, "The input kernel", "X")
+        refuse_underflow(self.input_kernel_.diag(X), X, "The input kernel", "X")
         return F
 
     def _cross_gram(self, X):
@@ -2164,7 +2164,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             self._squares = (
                 X.diagonal().copy() if self.X_ is None else self.input_kernel_.diag(X)
             )
-            _refuse_underflow(self._squares, X, "The input kernel", "X")
+            refuse_underflow(self._squares, X, "The input kernel", "X")
         return self
 
     def weights(self, X: ArrayLike) -> Sparse:

@@ -48,9 +48,10 @@ if TYPE_CHECKING:  # for signatures
 def _truth_and_scores(truth, scores, mask=None):
     """Positives and scores as vectors; of square matrices, the entries above the
     diagonal."""
-    options = dict(dtype=_FLOATS, ensure_2d=False, allow_nd=True)
-    truth = check_array(truth, input_name="truth", **options)
-    scores = check_array(scores, input_name="scores", **options)
+    options = dict(ensure_2d=False, allow_nd=True)
+    truth = check_array(truth, dtype=_FLOATS, input_name="truth", **options)
+    kept = [*_FLOATS, np.int64, np.uint64]  # as floats, integers beyond 2^53 are tied
+    scores = check_array(scores, dtype=kept, input_name="scores", **options)
     if (
         truth.shape != scores.shape
         or truth.ndim > 2

@@ -38,6 +38,7 @@ from okbook.core.checks import (
     check_label_vector,
     check_square,
     is_finite,
+    refuse_underflow,
     validate_data,
 )
 from ..core.predictor import check_labels
@@ -45,8 +46,10 @@ from ..core.rounding import first_largest, vector_distances
 from ..core.scores import check_folds
 from .duality import lam_max, solve_cvxpy
 from okbook.mkl.pairs import (
+    LOST,
     REGULARIZERS,
     PairProblem,
+    _size_and_rounding,
     check_classes,
     gram_moments,
     make_regularizer,
@@ -96,7 +99,9 @@ def _default_kernels(X):
     some = X[:: max(1, len(X) // _MEDIAN_POINTS)]
     squares = vector_distances(some, some)
     away = squares[squares > 0]
-    middle = np.sqrt(np.median(away)) if len(away) else 1.0
+    middle = np.median(away) if len(away) else 0.0
+    refuse_underflow(middle, some, "The median of the squared distances", "X")
+    middle = np.sqrt(middle) or 1.0
     return [LinearKernel()] + [RBFKernel(sigma=middle * 2.0**k) for k in _WIDTHS]
 
 
@@ -216,6 +221,12 @@ class StandardizedKernelsMixin:
         The training inputs; None with "precomputed".
     n_kernels_, n_train_ : int
         Numbers of kernels and of training examples.
+
+    Warns
+    -----
+    UserWarning
+        If the rounding of a kernel exceeds 1e-6 of its size once it is centred, as
+        where inputs far from the origin go into a polynomial kernel.
 
     See Also
     --------
@@ -407,18 +418,42 @@ class StandardizedKernelsMixin:
         but in a fold it becomes zero."""
         for m, K in enumerate(grams):
             proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
-            K = check_gram(K, name=f"kernels[{m}]", psd=not proved)
+            name = f"kernels[{m}]"
+            K = check_gram(K, name=name, psd=not proved)
+            name += f", {self._names[m]},"
+            if self.kernels_ and not self._in_fold and (proved or K.any()):
+                seen = _columns(self.X_fit_, self.kernels_[m][1])
+                if hasattr(seen, "__array__"):
+                    seen = np.asarray(seen)
+                    refuse_underflow(K.diagonal(), seen, name, "X")
             try:
                 self.moments_.append(gram_moments(K, self.center, self.scale))
             except ValueError as error:
                 if not self._in_fold:
+                    but, how = "", "leave it out"
+                    if (K != K[0, 0]).any():
+                        but, how = (
+                            " but for its rounding",
+                            f"centre its inputs, or {how}",
+                        )
                     raise ValueError(
-                        f"kernels[{m}], {self._names[m]}, gives all training examples "
-                        "the same point, and cannot be centred and scaled: leave it "
-                        "out."
+                        f"{name} gives all training examples the same point{but}, and "
+                        f"cannot be centred and scaled: {how}."
                     ) from error
                 self.moments_.append((K.mean(axis=0, dtype=np.float64), np.inf))
-            yield standardize_gram(K, self.moments_[m])
+            means, _ = self.moments_[m]
+            standard = standardize_gram(K, self.moments_[m])
+            size, rounding = _size_and_rounding(K, means)
+            if rounding > LOST * size:
+                standard = 0.5 * (standard + standard.T)
+                if size > rounding and not self._in_fold:
+                    warnings.warn(
+                        f"{name} loses its digits when it is centred, up to "
+                        f"{rounding / size:.1g} of the mean of its diagonal: centre "
+                        "its inputs.",
+                        stacklevel=2,
+                    )
+            yield standard
 
     _in_fold = False  # of a cross-validation inside a fit
 
@@ -539,7 +574,8 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
     ConvergenceWarning
         If the solver stops at a gap wider than ``tol``.
     UserWarning
-        If all weights are zero at the optimum; it says which lam admits a kernel.
+        If all weights are zero at the optimum; it says which lam admits a kernel. If
+        the rounding of a kernel exceeds 1e-6 of its size once it is centred.
 
     See Also
     --------

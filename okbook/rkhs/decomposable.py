@@ -38,7 +38,7 @@ from okbook.core.checks import (
 from ..core.predictor import is_dirac
 from ..core.rounding import first_smallest
 from ..core.scores import check_folds, check_grid, warn_at_end
-from .leave_one_out import default_lam_grid, gram_eigh
+from .leave_one_out import _refuse_default, default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_5_beyond.ipynb #b45e5555
 @validate_params(
@@ -381,7 +381,9 @@ class MultiTaskRidgeCV(MultiTaskRidge):
 
     def _choose_ridge(self, K, A, Y):
         """The ridge of the least leave-one-out error."""
-        grid = default_lam_grid(K) if self.lam_grid is None else self.lam_grid
+        grid = self.lam_grid
+        if grid is None:
+            grid = _refuse_default(default_lam_grid(K), "X")
         grid = check_grid(grid, "lam_grid")
         with np.errstate(over="ignore"):
             losses = decomposable_loo(K, A, Y, grid)
@@ -774,7 +776,9 @@ class CovarianceRidgeCV(CovarianceRidge):
     def _choose_penalties(self, K):
         """The pair with the least loss; of equals the greater ridge, and the greater
         shrinkage."""
-        lams = default_lam_grid(K, 10) if self.lam_grid is None else self.lam_grid
+        lams = self.lam_grid
+        if lams is None:
+            lams = _refuse_default(default_lam_grid(K, 10), "X")
         lams = np.sort(check_grid(lams, "lam_grid"))[::-1]
         shrinkages = check_grid(
             DEFAULT_SHRINKAGES if self.shrinkage_grid is None else self.shrinkage_grid,

@@ -136,6 +136,23 @@ def default_lam_grid(K: Array, n_values: int = 50) -> Array:
     """
     return np.logspace(-6, 3, n_values) * (K.diagonal().mean() or 1.0)
 
+
+def _unfit(grid):
+    """Whether a grid has values that ``check_grid`` refuses for their size."""
+    return not 1e-100 <= grid.min() <= grid.max() <= 1e100
+
+
+def _refuse_default(grid, name):
+    """Refuse a default grid of ridges whose squares are no numbers, by the name of the
+    data that it comes of."""
+    if _unfit(grid):
+        raise ValueError(
+            f"The default lam_grid follows {name}, and would go from {grid.min():.3g} "
+            f"to {grid.max():.3g}, where 1e-100 to 1e100 is allowed: multiply {name} "
+            "by a constant, or give lam_grid."
+        )
+    return grid
+
 # %% ../../nbs/02_rkhs_1_leave_one_out.ipynb #3559be9f
 def _decades(lams, width=3.0):
     """Indices of the ridges, in groups that span at most so many decades."""
@@ -415,6 +432,8 @@ class OutputKernelRidgeCV(OutputKernelRidge):
         if grid is None:
             few = K is None and np.square(system.S).sum() / n
             grid = default_lam_grid(np.array([[few]]) if K is None else system.gram(K))
+            plain = grid if sample_weight is None else grid / sample_weight.mean()
+            _refuse_default(grid, "X" if _unfit(plain) else "sample_weight")
         self.lam_grid_ = lams = check_grid(grid, "lam_grid")
         seen = slice(None) if sample_weight is None else np.flatnonzero(sample_weight)
         if K is None:

@@ -124,6 +124,7 @@ def choose_threshold(
     -------
     float
         Half way between the last score that is called a link and the next lower one.
+        Of integers so large that no float is between them, the lower one, an int.
         Infinite, so that nothing is called a link, if there is none among the pairs;
         minus infinity if calling all of them links is best.
 
@@ -142,13 +143,15 @@ def choose_threshold(
     >>> choose_threshold([True, True, False, False], [4.0, 3.0, 2.0, 1.0])
     2.5
     """
-    truth, scores = np.asarray(truth, dtype=bool), np.asarray(scores, dtype=float)
+    truth, scores = np.asarray(truth, dtype=bool), np.asarray(scores)
+    whole = scores.dtype.kind in "iu"  # as floats, those beyond 2^53 are tied
+    scores = scores if whole else scores.astype(float)
     if truth.ndim != 1 or truth.shape != scores.shape or rule not in ("f1", "balanced"):
         raise ValueError(
             "choose_threshold wants two vectors of one length and the rule 'f1' or "
             f"'balanced': got shapes {truth.shape} and {scores.shape}, and {rule!r}."
         )
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(~scores if whole else -scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order])
     p, n = truth.sum(), (~truth).sum()
     if not p or not n:
@@ -159,8 +162,11 @@ def choose_threshold(
     best = int(first_largest(value, 4, size=2.0))
     if best == len(truth) - 1:
         return -np.inf
-    middle = 0.5 * (ranked[best] + ranked[best + 1])
-    return float(middle if middle < ranked[best] else ranked[best + 1])
+    high, low = ranked[best : best + 2].tolist()
+    middle = 0.5 * high + 0.5 * low  # the sum could overflow
+    if middle < float(high):
+        return middle
+    return float(low) if float(low) < float(high) else low
 
 # %% ../../nbs/02_rkhs_4_links.ipynb #b4b102b2
 def _check_adjacency(A, name="y"):

@@ -26,8 +26,10 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, KernelLike, Seed, Splitter
-from ..core import InputKernelMixin, center_gram, graph_laplacian
+from ..core import InputKernelMixin, LinearKernel, center_gram, graph_laplacian
 from ..core.checks import validate_data
+from ..core.predictor import KERNEL_TERMS
+from ..core.rounding import sum_rounding
 from .folds import diffusion_factor, node_folds, round_scores
 from .leave_one_out import gram_eigh
 from .links import LinkMixin
@@ -973,7 +975,7 @@ def centred_eigh(K: Array) -> tuple[Array, Array]:
     array([2.])
     """
     s, Q = gram_eigh(center_gram(K))
-    kept = s > max(1e-10 * s[-1], np.finfo(float).eps * np.trace(K))
+    kept = s > max(1e-10 * s[-1], sum_rounding(KERNEL_TERMS, np.trace(K)))
     if not kept.any():
         raise ValueError(
             "All labelled nodes have the same inputs: no direction separates them."
@@ -1004,9 +1006,27 @@ class _DistanceLinks(_BilinearLinks):
         )
         return self._points(cross), form
 
+    def _labelled_grams(self, X, labelled):
+        """Of a linear kernel those around the mean of the labelled nodes: they keep the
+        digits that a common offset would cost."""
+        K, cross = super()._labelled_grams(X, labelled)
+        if isinstance(self.input_kernel_, LinearKernel):
+            K = self.input_kernel_.gram(self.X_ - self.X_.mean(axis=0))
+            cross = self._labelled_cross_gram(X)
+        return K, cross
+
+    def _labelled_cross_gram(self, X):
+        "As ``_labelled_grams``."
+        if not isinstance(self.input_kernel_, LinearKernel):
+            return super()._labelled_cross_gram(X)
+        mean = self.X_.mean(axis=0)
+        return self.input_kernel_.gram(X - mean, self.X_ - mean)
+
     def _points(self, cross):
-        "Projections of nodes, their squares, and a one."
-        E = (cross - self._origin) @ self.coef_
+        """Projections of nodes, their squares, and a one. The coefficients of a
+        function sum to zero but for rounding, which a mean of zero keeps small."""
+        E = cross - self._origin
+        E = (E - E.mean(axis=1, keepdims=True)) @ self.coef_
         return np.column_stack([E, np.sum(E**2, axis=1), np.ones(len(E))])
 
     def _place(self, X):

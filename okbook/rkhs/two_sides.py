@@ -22,7 +22,7 @@ from ..core.checks import check_array, check_finite, validate_data
 from ..core.rounding import first_smallest
 from ..core.scores import check_grid, warn_at_end
 from .decomposable import MultiTaskRidge
-from .leave_one_out import default_lam_grid, gram_eigh
+from .leave_one_out import _refuse_default, default_lam_grid, gram_eigh
 
 # %% ../../nbs/02_rkhs_13_two_sides.ipynb #cd60a391
 def left_out_residuals(
@@ -422,7 +422,8 @@ class BipartiteRidgeCV(BipartiteRidge):
         """The ridge of the least mean squared residual."""
         grid = self.lam_grid
         if grid is None:
-            grid = default_lam_grid(K) * np.mean(np.diagonal(G))
+            grid = _refuse_default(default_lam_grid(K), "X") * np.mean(np.diagonal(G))
+            _refuse_default(grid, "columns")
         grid = check_grid(grid, "lam_grid")
         with np.errstate(over="ignore"):
             if self.leave_out == "both":

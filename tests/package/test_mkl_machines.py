@@ -2,7 +2,9 @@
 of the weights, every message."""
 
 import pickle
+import re
 import warnings
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -20,6 +22,7 @@ from okbook.core import (
     FunctionKernel,
     GramKernel,
     LinearKernel,
+    PolynomialKernel,
     RBFKernel,
     centered_alignment,
 )
@@ -413,3 +416,52 @@ def test_kernels_beyond_single_precision(model, C):
     )
     with pytest.raises(ValueError, match=r"kernels\[0\] has a largest entry of 1e\+39"):
         model.fit(stack, y)
+
+
+METHODS = [UniformMKL, BestKernel, AlignmentMKL, TwoStageMKL, KernelCombiner]
+
+
+@pytest.mark.parametrize("machine", METHODS)
+@pytest.mark.parametrize("scale", [1e-155, 1e-160, 1e-170])
+def test_small_inputs_are_named(machine, scale):
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.repeat([0, 1], 20)
+    for kernels in (None, ["linear"], [("linear", [0])]):
+        with pytest.raises(ValueError, match="underflows: .*of X is .*Multiply X by"):
+            machine(kernels).fit(X * scale, y)
+
+
+@pytest.mark.parametrize("machine", METHODS)
+@pytest.mark.parametrize("kernel", ["polynomial", "cosine"])
+def test_kernels_far_from_the_origin(machine, kernel):
+    "The digits that an offset costs are told, and no machine takes them for a fault."
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.repeat([0, 1], 30)
+    X[y == 1] += 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        machine([kernel]).fit(X + 100.0, y)
+    for offset in (2.0**17, 2.0**20):
+        with pytest.warns(UserWarning, match=rf"kernels\[0\], {kernel}, loses its dig"):
+            machine([kernel]).fit(X + offset, y)
+    with pytest.raises(ValueError, match="the same point but for its rounding"):
+        machine(["cosine"]).fit(X + 1e7, y)
+    K = PolynomialKernel(gamma=0.5).gram(X + 2.0**20)
+    standard = standardize_gram(K)
+    assert_array_equal(standard, standard.T)
+    PairProblem([standard], y, check_psd=False)
+
+
+def test_rounding_of_a_centred_kernel_is_not_more_than_is_told():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.repeat([0, 1], 20)
+    X = np.round(X * 1024) / 1024
+    for power in (17, 20):
+        there = X + 2.0**power
+        F = np.vectorize(Fraction, otypes=[object])(there)
+        K = (F @ F.T / 2 + 1) ** 3  # in fractions
+        K = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
+        right = (K / (K.trace() / 40)).astype(float)
+        with pytest.warns(UserWarning) as told:
+            (found,) = UniformMKL([PolynomialKernel(gamma=0.5)])._training_grams(
+                there, y
+            )
+        bound = float(re.search(r"up to (\S+) of", str(told[0].message))[1])
+        assert np.abs(found - right).max() < 2 * bound

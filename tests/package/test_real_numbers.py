@@ -216,6 +216,52 @@ def test_thresholds_are_between_scores():
         assert_array_equal(called, scores >= best)
 
 
+def test_whole_numbers_keep_their_digits():
+    "Unix nanoseconds exceed 2^53: as floats, scores in one interval of 256 are tied."
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    late = rng.integers(0, 1000, 200) + 60 * truth
+    for start in (1_700_000_000_000_000_000, np.uint64(2**63 + 2**62)):
+        scores = late.astype(np.asarray(start).dtype) + start
+        assert core.roc_auc(truth, scores) == metrics.roc_auc_score(truth, late)
+        right = metrics.average_precision_score(truth, late)
+        assert core.pr_auc(truth, scores) == right
+        assert core.pr_auc(truth.tolist(), scores.tolist()) == right
+        called = late > choose_threshold(truth, late)
+        assert_array_equal(scores > choose_threshold(truth, scores), called)
+    low = 2**62
+    assert choose_threshold([0, 1], [low, low + 1]) == low  # no float is between them
+    largest = [-1.0e308, -1.2e308, -1.7e308]
+    assert choose_threshold([1, 1, 0], largest) == pytest.approx(-1.45e308)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e4, 1e5, 1e6])
+@pytest.mark.parametrize("method", [ok.KernelCCALinks, ok.MetricLinks])
+def test_links_of_nodes_that_are_moved(method, offset):
+    """Functions with mean zero know of no offset, if the kernel does not. A polynomial
+    kernel does; far away it is a linear one, and its noise has no functions."""
+    rng = np.random.default_rng(0)
+    X, queries = rng.integers(0, 1024, (40, 3)) / 1024, rng.random((5, 3))
+    queries = np.round(1024 * queries) / 1024
+    D = squares(X[:30], X[:30]).astype(float)
+    A = (D < np.quantile(D, 0.15)) & ~np.eye(30, dtype=bool)
+    model = method("linear", threshold=-1.0)
+    here, there = (
+        clone(model).fit(X + move, A, labelled=np.arange(30)) for move in (0.0, offset)
+    )
+    right = here.score_pairs(queries, X)
+    assert_allclose(there.score_pairs(), here.score_pairs(), atol=1e-12)
+    found = there.score_pairs(queries + offset, X + offset)
+    assert_allclose(found, right, atol=1e-12)
+    single = (np.float32(X[:30] + 8.0), np.float32(queries + 8.0))
+    found = clone(model).fit(single[0], A).score_pairs(single[1], single[0])
+    assert_allclose(found, right[:, :30], atol=1e-3)
+    model.set_params(input_kernel="polynomial", input_kernel_params={"degree": 2})
+    model.fit(X + offset, A, labelled=np.arange(30))
+    assert model.coef_.shape == (30, 3)
+    assert np.abs(model.score_pairs(queries + offset, X + offset)).max() < 10.0
+
+
 def test_the_best_pairs_are_sorted_exactly():
     "Of equals the first; neither an offset nor a scale makes two different ones equal."
     for case, (_, scores) in enumerate(score_vectors()):

@@ -13,6 +13,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 
 from okbook.core.scores import warn_at_end
 from okbook.rkhs import (
+    BipartiteRidgeCV,
     CovarianceRidgeCV,
     KernelDependencyEstimation,
     LinkPredictorCV,
@@ -223,6 +224,30 @@ def test_the_end_of_a_grid_is_told(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make([1e-2, 1e4]).fit(X, Y)  # has no inside
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+@pytest.mark.parametrize(
+    "method",
+    [OutputKernelRidgeCV, MultiTaskRidgeCV, CovarianceRidgeCV, BipartiteRidgeCV],
+)
+def test_a_default_grid_is_no_argument(method, size):
+    "What makes it too large or too small is named, and not a grid that nobody gave."
+    X, Y, _ = data(9)
+    message = "The default lam_grid follows {0}, .*: multiply {0} by a constant"
+    with pytest.raises(ValueError, match=message.format("X")):
+        method(input_kernel="linear").fit(size * X, Y)
+    if method is OutputKernelRidgeCV:
+        for kernel in ("linear", "rbf"):
+            model = method(input_kernel=kernel)
+            with pytest.raises(ValueError, match=message.format("sample_weight")):
+                model.fit(X, Y, sample_weight=np.full(len(X), size**2))
+        with pytest.raises(ValueError, match=message.format("X")):
+            method(input_kernel="linear").fit(size * X, Y, np.ones(len(X)))
+    if method is BipartiteRidgeCV:
+        columns = size * np.arange(1.0, Y.shape[1] + 1)[:, None]
+        with pytest.raises(ValueError, match=message.format("columns")):
+            method("linear", columns=columns, column_kernel="linear").fit(X, Y)
 
 
 def test_what_is_an_end():
