@@ -558,7 +558,7 @@ def linear_svm(
     y : array-like of shape (n,)
         Two classes.
     C : float, default=1.0
-        Weight of the slacks, positive.
+        Weight of the slacks, positive and finite.
     tol : float, default=1e-3
         Duality gap to stop at, as a part of the primal value.
     max_epochs : int, default=1000
@@ -674,7 +674,7 @@ def leaf_machines(
     n_classes : int
         Number of classes.
     C : float
-        Weight of the slacks, positive.
+        Weight of the slacks, positive and finite.
     K : ndarray of shape (n, n), optional
         The Gram matrix of the features. If it is given, scikit-learn's SVC is trained
         on it; else :func:`linear_svm` on the features.
