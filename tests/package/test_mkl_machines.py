@@ -11,6 +11,7 @@ from contract import parametrize_with_checks
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -413,3 +414,10 @@ def test_kernels_beyond_single_precision(model, C):
     )
     with pytest.raises(ValueError, match=r"kernels\[0\] has a largest entry of 1e\+39"):
         model.fit(stack, y)
+
+
+def test_probabilities_are_asked_for_before_the_fit():
+    X, y = load_iris(return_X_y=True)
+    model = UniformMKL(C=1.0).fit(X, y).set_params(probability=True)
+    with pytest.raises(NotFittedError, match="not available when fitted with"):
+        model.predict_proba(X)
