@@ -86,31 +86,79 @@ def _convert(values, name, *dtype):
         raise kind(f"{name} must be an array: {error}") from error
 
 
-def _read(values, name, options):
+def _read(values, name, options, hint=""):
     """What NumPy makes of lists and of objects, with errors that name them; frames,
-    sparse matrices and arrays of numbers as they come."""
+    sparse matrices and arrays of numbers as they come. ``hint``: what can be done
+    with words, for the error."""
     numeric = options.get("dtype", "numeric") is not None
     whole = options.get("ensure_all_finite", True) is True
     kept = isinstance(values, np.ndarray) and values.dtype.kind in "biufcmM"
     kept = kept or hasattr(values, "iloc") or sp.issparse(values)
     if kept or np.isscalar(values):
         _refuse_odd(values, name, numeric)
-        kinds = np.atleast_1d(getattr(values, "dtypes", None))
-        if numeric and object in [*kinds]:  # the frame is kept, for its names
-            _as_floats(values, name, whole)
+        if numeric and hasattr(values, "iloc"):
+            return _frame_of_floats(values, name, whole, hint)
         return values
     array = _convert(values, name)
     _refuse_odd(array if array.ndim else values, name, numeric)
     wanted = numeric and array.dtype.kind in "OUS"
     if wanted and not array.ndim:
         raise ValueError(f"{name} must be an array: got {values!r:.40}.")
-    return _as_floats(values, name, whole) if wanted else array
+    return _as_floats(values, name, whole, hint) if wanted else array
 
 
-def _as_floats(values, name, whole):
+def _frame_of_floats(values, name, whole, hint):
+    """A data frame or series whose columns of objects and words are made numbers."""
+    kinds = np.atleast_1d(values.dtypes)
+    odd = [j for j, kind in enumerate(kinds) if getattr(kind, "kind", "O") == "O"]
+    if not odd:
+        return values
+    if values.ndim == 1:
+        return _as_floats(values, name, whole, hint)
     if whole:
         _refuse_missing(values, name, "values")
-    return _convert(values, name, float)
+    found = values.copy(deep=False)  # a frame, for its names
+    for j in odd:
+        column = f"{name}[{values.columns[j]!r}]"
+        found.isetitem(j, _as_floats(values.iloc[:, j], column, False, hint))
+    return found
+
+
+def _as_floats(values, name, whole, hint=""):
+    """Objects and words as numbers, NaN for what is missing."""
+    if whole:
+        _refuse_missing(values, name, "values")
+    try:
+        return np.asanyarray(values, float)
+    except (TypeError, ValueError, OverflowError):
+        array = np.array(values, dtype=object)
+    for place, value in np.ndenumerate(array):
+        if type(value).__name__ == "NAType":
+            array[place] = np.nan
+        elif isinstance(value, str) and not _is_number(value):
+            raise ValueError(
+                f"{name} must hold numbers: got {name}{list(place)} = {value!r:.40}"
+                f"{hint}."
+            )
+    return _convert(array, name, float)
+
+
+def _is_number(word):
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _hint(estimator):
+    """What can be done with words among the inputs, for an error."""
+    if hasattr(estimator, "categorical_features"):
+        return (
+            '; make a column of categories astype("category"), or name it in '
+            "categorical_features"
+        )
+    return "; encode categories as numbers, as OneHotEncoder does"
 
 
 def check_array(
@@ -118,7 +166,8 @@ def check_array(
 ) -> Array | Sparse:
     """Read an array as scikit-learn's function of the same name does, and refuse masked
     entries, dates among numbers, and missing labels."""
-    given, array = array, _read(array, input_name, options)
+    hint = _hint(options.get("estimator")) if input_name == "X" else ""
+    given, array = array, _read(array, input_name, options, hint)
     if options.get("ensure_min_samples", 1):
         if not np.shape(array):
             raise TypeError(f"{input_name} must be an array: got {given!r:.40}.")
@@ -180,10 +229,20 @@ def validate_data(
             raise ValueError("X must hold at least one example: got none.")
         return _validate_data(estimator, X, y, **options)
     if not (isinstance(X, str) and X == "no_validation"):
-        X = _read(X, "X", options)
+        X = _read(X, "X", options, _hint(estimator))
     if sp.issparse(X) and get_tags(estimator).input_tags.sparse:
         X = X if options.get("accept_sparse") else X.toarray()
-    return _validate_data(estimator, X, y, **options)
+    try:
+        return _validate_data(estimator, X, y, **options)
+    except ValueError as error:
+        if "HistGradientBoosting" not in str(error):
+            raise
+        raise ValueError(
+            f"Input X contains NaN, which {type(estimator).__name__} does not take: "
+            f"leave its rows out, fill them, as SimpleImputer does, or take trees "
+            f"(OutputKernelTree, OutputKernelRandomForest, RandomizedTreeClassifier), "
+            f"which learn from them."
+        ) from None
 
 
 def check_label_vector(y: ArrayLike) -> Array:

@@ -908,7 +908,9 @@ class GridEndWarning(UserWarning):
     """The best of the values that were tried is at an end of the grid."""
 
 
-def warn_at_end(grid: ArrayLike, best: float, name: str) -> None:
+def warn_at_end(
+    grid: ArrayLike, best: float, name: str, scores: ArrayLike | None = None
+) -> None:
     """Warn if the best of several values is the smallest or the largest of them, so
     that a better one may lie beyond.
 
@@ -920,6 +922,9 @@ def warn_at_end(grid: ArrayLike, best: float, name: str) -> None:
         The one that was chosen; zero, below which there is nothing, is no end.
     name : str
         Name of the grid, for the message.
+    scores : array-like of shape (m,), optional
+        Score of each value, where many are equal: an end that is no better than another
+        value promises nothing beyond, and is not told.
 
     Warns
     -----
@@ -935,8 +940,13 @@ def warn_at_end(grid: ArrayLike, best: float, name: str) -> None:
     >>> from okbook.core.scores import warn_at_end
     >>> warn_at_end([0.1, 1.0, 10.0], 1.0, "lam_grid")
     """
-    values = np.unique(grid)
-    if len(values) > 2 and best in (values[0], values[-1]) and best != 0:
+    values, places = np.unique(grid, return_index=True)
+    at_end = len(values) > 2 and best in (values[0], values[-1]) and best != 0
+    if at_end and scores is not None:
+        scores = np.asarray(scores)[places]
+        end, others = scores[values == best][0], scores[values != best].max()
+        at_end = end - others > 1e-9 * abs(end)  # beyond the rounding of a mean
+    if at_end:
         warnings.warn(
             f"The best value of {name}, {best:.3g}, is at an end of the grid, which "
             f"goes from {values[0]:.3g} to {values[-1]:.3g}: a better one may lie "

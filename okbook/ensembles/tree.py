@@ -28,7 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._types import Array, ArrayLike, Seed
-from ..core.checks import validate_data
+from ..core.checks import check_finite, validate_data
 from ..core.rounding import first_largest, sum_rounding
 from ..trees.columns import DTYPES
 from ..trees.growth import resolve_max_features, resolve_min_samples
@@ -232,6 +232,9 @@ def _rounded_log(k):
     return float(Context(prec=30).ln(k))
 
 
+_SAFE_EXPONENT = 100  # larger weights than 2^100, or smaller than 2^-100, are scaled
+
+
 @lru_cache(maxsize=4)
 def _xlogx_table(total):
     """x log x for x = 0, ..., total; beyond 2^14, where correct rounding takes seconds,
@@ -240,6 +243,15 @@ def _xlogx_table(total):
     logs = np.log(np.maximum(x, 1.0))
     logs[1 : 2**14] = [_rounded_log(k) for k in range(1, min(total + 1, 2**14))]
     return x * logs
+
+
+def _safe_weights(weight):
+    """The weights times a power of two if their squares could leave the range of
+    doubles, and its exponent."""
+    exponent = int(np.frexp(weight.max())[1]) - 1
+    if abs(exponent) <= _SAFE_EXPONENT:
+        return weight, 0
+    return np.ldexp(weight, -exponent), -exponent
 
 
 def _integer_weights(weight):
@@ -909,7 +921,7 @@ def check_examples(
     ------
     ValueError
         If the inputs or classes are of the wrong kind, or a weight is negative, or
-        not finite, or all are zero.
+        not finite, or all are zero, or their sum is not finite.
 
     Examples
     --------
@@ -923,6 +935,9 @@ def check_examples(
     weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    check_finite(total, "The sum of the weights", sample_weight=weight)
     return X, y, weight  # type: ignore[return-value]
 
 
@@ -1155,7 +1170,8 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
                 f"to {codes.max()}."
             )
         rows = np.flatnonzero(sample_weight).astype(np.uint32)
-        weight, xlogx = _integer_weights(sample_weight[rows])
+        weight, exponent = _safe_weights(sample_weight[rows])
+        weight, xlogx = _integer_weights(weight)
         rules = self._rules(*features.X.shape, xlogx)
         examples = _Examples(rows, codes[rows].astype(np.uint32), weight)
         spare = _Examples(*map(np.empty_like, examples))
@@ -1171,7 +1187,7 @@ class RandomizedTreeClassifier(ClassifierMixin, BaseEstimator):
             feature.copy(),
             threshold.copy(),
             value / total[:, None],
-            total,
+            np.ldexp(total, -exponent),
             len(rows),
             missing_left.copy(),
         )

@@ -42,7 +42,7 @@ from .._types import Array, ArrayLike, Inputs, Seed, Sparse
 from ..core.checks import check_array, check_class_weight, validate_data
 from ..core.predictor import check_labels
 from ..core.rounding import first_largest, sum_rounding
-from ..core.scores import check_grid, check_learner
+from ..core.scores import check_grid, check_learner, warn_at_end
 from .counting import check_rows, forest_trees, tree_shape
 from .kernel import ForestKernel, class_signs
 
@@ -558,7 +558,7 @@ def linear_svm(
     y : array-like of shape (n,)
         Two classes.
     C : float, default=1.0
-        Weight of the slacks, positive.
+        Weight of the slacks, positive and finite.
     tol : float, default=1e-3
         Duality gap to stop at, as a part of the primal value.
     max_epochs : int, default=1000
@@ -674,7 +674,7 @@ def leaf_machines(
     n_classes : int
         Number of classes.
     C : float
-        Weight of the slacks, positive.
+        Weight of the slacks, positive and finite.
     K : ndarray of shape (n, n), optional
         The Gram matrix of the features. If it is given, scikit-learn's SVC is trained
         on it; else :func:`linear_svm` on the features.
@@ -890,6 +890,12 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
             "linear".
         MemoryError
             If the solver is "gram" and there is no room for the Gram matrix.
+
+        Warns
+        -----
+        GridEndWarning
+            If the best of three or more values of C is the least or the largest, and
+            strictly better than all others.
         """
         self._validate_params()
         if self.kernel is not None:
@@ -915,6 +921,7 @@ class ForestKernelSVC(ClassifierMixin, BaseEstimator):
         if len(grid) > 1:
             self.validation_scores_ = self._validate(X, y, codes, grid)
             self.C_ = grid[int(self.validation_scores_.argmax())]
+            warn_at_end(grid, self.C_, "C", self.validation_scores_)
         K = self._gram(self.kernel_, len(codes))
         self.coef_, self.intercept_, self.dual_coef_ = self._solve(
             self.kernel_.transform(), codes, self.C_, K

@@ -43,7 +43,7 @@ from okbook.core.checks import (
 )
 from ..core.predictor import check_labels
 from ..core.rounding import first_largest, vector_distances
-from ..core.scores import check_folds
+from ..core.scores import check_folds, warn_at_end
 from .duality import lam_max, solve_cvxpy
 from okbook.mkl.pairs import (
     LOST,
@@ -872,6 +872,12 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         ValueError
             If there is one class, or a class with one member; if a matrix is not a Gram
             matrix, or has another size; if a parameter has a wrong value.
+
+        Warns
+        -----
+        GridEndWarning
+            If the best of three or more values of a parameter is the least or the
+            largest, and strictly better than all others.
         """
         self._validate_params()
         X = self._stack(X, square=True)
@@ -885,6 +891,8 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         setting, self.C_ = settings[0], grid[0]
         if len(settings) * len(grid) > 1:
             setting, self.C_, self.scores_ = self._choose(X, y, settings, grid)
+            warn_at_end(grid, self.C_, "C", self.scores_.max(axis=0))
+            warn_at_end(settings, setting, "lam", self.scores_.max(axis=1))
         self._keep_setting(setting)
         self.weights_ = self._learn_weights(grams, y, [setting])[0]
         if not self.weights_.any():
@@ -968,6 +976,12 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             Rows that sum to one, classes in the order of ``classes_``.
         """
         K = self.cross_gram(X)
+        check_is_fitted(
+            self,
+            "_calibrated",
+            msg="predict_proba is not available when fitted with probability=False: "
+            "fit again, with probability=True.",
+        )
         return self._calibrated.predict_proba(K)
 
     def _machine(self, K, y, C):

@@ -850,7 +850,7 @@ def margin_dual(
         Gram matrix of the inputs times that of the unit outputs, entry by entry
         (``eq-beyond-q``).
     C : float
-        Penalty of a margin violation, positive.
+        Penalty of a margin violation, positive and finite.
     tol : float, default=1e-3
         Stops when the duality gap is at most this fraction of the primal value.
     max_steps : int, default=1_000_000
@@ -937,7 +937,8 @@ class MaximumMarginRegression(DualMixin, BaseEstimator):
     input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     C : float, default=1.0
-        Penalty of a margin violation, positive. It corresponds to a ridge of 1 / (2 C).
+        Penalty of a margin violation, positive and finite. It corresponds to a
+        ridge of 1 / (2 C).
     center : bool, default=True
         Whether the mean output is subtracted. Without it, the Dirac kernel gives one
         separate problem a class.

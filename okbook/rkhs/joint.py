@@ -405,7 +405,7 @@ def structured_svm(
     truth : ndarray of int, shape (n,)
         Which candidate is the right output of each example.
     C : float
-        Penalty of the slack, positive.
+        Penalty of the slack, positive and finite.
     features : ndarray of shape (n, m, p), optional
         Joint features of each pair of an input and a candidate; by default none.
     tol : float, default=1e-3
@@ -479,7 +479,7 @@ class StructuredSVM(DualMixin, BaseEstimator):
     input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     C : float, default=1.0
-        Penalty of the slack, positive.
+        Penalty of the slack, positive and finite.
     tol : float, default=1e-3
         Stops when the duality gap is at most this part of the criterion.
     max_iter : int, default=1000

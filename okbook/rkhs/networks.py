@@ -465,7 +465,7 @@ def pairwise_svm(
     A : ndarray of bool of shape (l, l)
         Which pairs are linked.
     C : float, default=1.0
-        Penalty of the slack, positive.
+        Penalty of the slack, positive and finite.
     bias : float, default=1.0
         Added to the pairwise kernel, not negative.
     balanced : bool, default=False
@@ -545,7 +545,7 @@ class PairwiseKernelSVM(_BilinearLinks):
     input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     C : float, default=1.0
-        Penalty of the slack, positive.
+        Penalty of the slack, positive and finite.
     bias : float, default=1.0
         Added to the pairwise kernel, not negative: a penalised constant in the decision
         function.
@@ -760,7 +760,7 @@ def local_svms(
     A : ndarray of bool of shape (l, l)
         Which pairs are linked.
     C : float, default=1.0
-        Penalty of the slack, positive.
+        Penalty of the slack, positive and finite.
     balanced : bool, default=False
         Whether in each machine the penalties of all neighbours together equal those of
         all other nodes.
@@ -824,7 +824,7 @@ class LocalModelSVM(_BilinearLinks):
     input_kernel_params : dict, optional
         Parameters of the input kernel, such as ``{"sigma": 7.0}``.
     C : float, default=1.0
-        Penalty of the slack, positive.
+        Penalty of the slack, positive and finite.
     class_weight : {None, "balanced"}, default=None
         Whether links and other pairs have the same penalty, or the same total penalty
         in each machine.

@@ -87,6 +87,20 @@ def _take_columns(X, columns):
     return part
 
 
+def _check_one_kind(part, X, columns):
+    """Refuse a column in which words and other categories cannot be sorted."""
+    for column, f in zip(part.T, columns):
+        known = column[column == column]
+        words = np.array([isinstance(value, str) for value in known], bool)
+        if words.any() and not words.all():
+            place = getattr(X, "columns", range(f + 1))[f]
+            raise ValueError(
+                f"X[{place!r}] must hold categories that are all words or all numbers: "
+                f"got {known[words][0]!r:.40} and {known[~words][0]!r:.40}; make them "
+                f"words, as astype(str) does."
+            )
+
+
 def categories_of(model: BaseEstimator, feature: int) -> Array:
     """The categories that a column had in training, in the order of their numbers.
 
@@ -133,8 +147,8 @@ def read_inputs(
     Raises
     ------
     ValueError
-        For infinity or what is no number in a column of numbers, or columns other than
-        those of the training set.
+        For infinity or what is no number in a column of numbers, words and numbers in
+        one column of categories, or columns other than those of the training set.
 
     Examples
     --------
@@ -164,6 +178,7 @@ def read_inputs(
     held, rest = np.flatnonzero(model.is_categorical_), ~model.is_categorical_
     part = _take_columns(X, held)
     if reset:
+        _check_one_kind(part, X, held)
         model._encoder = OrdinalEncoder(
             handle_unknown="use_encoded_value",
             unknown_value=np.nan,
@@ -173,7 +188,7 @@ def read_inputs(
     found[:, held] = model._encoder.transform(part)
     if rest.any():
         numbers = _safe_indexing(X, np.flatnonzero(rest), axis=1)
-        found[:, rest] = check_array(numbers, input_name="X", **how)
+        found[:, rest] = check_array(numbers, input_name="X", estimator=model, **how)
     if reset:
         model._has_missing = bool(np.isnan(found).any())
     categories = np.zeros(len(rest), int)

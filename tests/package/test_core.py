@@ -885,7 +885,7 @@ BAD_WEIGHTS = {
     r"shape \(n,\) = \(3,\), .*: got shape \(3, 0\)": np.ones((3, 0)),
     r"shape \(n,\) = \(3,\), .*: got shape \(\)": 2.0,
     "must not be all zero": [0.0, 0.0, 0.0],
-    "must be an array: could not convert": ["a", "b", "c"],
+    r"must hold numbers: got sample_weight\[0\] = 'a'": ["a", "b", "c"],
 }
 
 

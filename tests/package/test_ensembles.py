@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from okbook.ensembles import (
+    AdaBoost,
     Bagging,
     DecisionStump,
     OutputKernelBoosting,
@@ -927,3 +928,37 @@ def test_bagging_takes_the_missing_values_that_its_learner_takes(learner):
             model.fit(X, y)
     else:
         assert model.fit(X, y).score(X, y) > 0.95
+
+
+def weighted_example():
+    draw = np.random.default_rng(0)
+    X = draw.random((60, 3))
+    y = (X[:, 0] + 0.3 * draw.normal(size=60) > 0.5).astype(int)
+    return X, y, draw.random(60)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("confidence", [None, 0.25])
+@pytest.mark.parametrize("power", [-900, -600, 512, 1000])
+def test_the_unit_of_the_weights_does_not_matter(criterion, confidence, power):
+    "Squares of the weights leave the range of doubles, the weights do not."
+    X, y, weight = weighted_example()
+    unit = 2.0**power
+    how = {"criterion": criterion, "confidence": confidence, "random_state": 0}
+    for w in (np.ones(60), weight):
+        first = RandomizedTreeClassifier(**how).fit(X, y, w).tree_
+        again = RandomizedTreeClassifier(**how).fit(X, y, w * unit).tree_
+        assert_array_equal(again.feature, first.feature)
+        assert_array_equal(again.threshold, first.threshold)
+        assert_allclose(again.value, first.value)
+        mass = first.weighted_n_node_samples * unit
+        assert_allclose(again.weighted_n_node_samples, mass)
+
+
+@pytest.mark.parametrize(
+    "make", [AdaBoost, Bagging, DecisionStump, RandomizedTreeClassifier]
+)
+def test_weights_whose_sum_overflows(make):
+    X, y, weight = weighted_example()
+    with pytest.raises(ValueError, match="sum of the weights overflows.*sample_weight"):
+        make().fit(X, y, 1e308 * weight)

@@ -13,6 +13,7 @@ from contract import parametrize_with_checks
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -465,3 +466,10 @@ def test_rounding_of_a_centred_kernel_is_not_more_than_is_told():
             )
         bound = float(re.search(r"up to (\S+) of", str(told[0].message))[1])
         assert np.abs(found - right).max() < 2 * bound
+
+
+def test_probabilities_are_asked_for_before_the_fit():
+    X, y = load_iris(return_X_y=True)
+    model = UniformMKL(C=1.0).fit(X, y).set_params(probability=True)
+    with pytest.raises(NotFittedError, match="not available when fitted with"):
+        model.predict_proba(X)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.base
+from numpy.testing import assert_array_equal
 from odd_data import (
     Call,
     judge,
@@ -27,7 +28,7 @@ from okbook.core import (
     TanimotoKernel,
 )
 from okbook.core.checks import check_finite, check_square, is_finite
-from okbook.ensembles import DecisionStump
+from okbook.ensembles import AdaBoost, DecisionStump, RandomizedTreeClassifier
 from okbook.forest_kernel import ForestKernel, ForestKernelSVC
 from okbook.mkl import TwoStageMKL
 from okbook.rkhs import MultiTaskRidge, OutputKernelRidge
@@ -294,7 +295,6 @@ def test_dates_are_labels_unless_one_is_missing():
 @pytest.mark.parametrize(
     ("entry", "error", "message"),
     [
-        ("a", ValueError, "could not convert string to float: 'a'"),
         ({1}, TypeError, "argument must be .*, not 'set'"),
         (len, TypeError, "argument must be .*, not 'builtin_function"),
         (10**400, ValueError, "int too large"),
@@ -304,13 +304,82 @@ def test_dates_are_labels_unless_one_is_missing():
 def test_what_is_no_number_is_named(model, entry, error, message):
     rows = [[entry, 1.0]] * 20
     for odd in (rows, np.array(rows, dtype=object), pd.DataFrame(rows, dtype=object)):
-        with pytest.raises(error, match=f"X must be an array: .*{message}"):
+        with pytest.raises(error, match=rf"X(\[0\])? must be an array: .*{message}"):
             model.fit(odd, Y)
-        with pytest.raises(error, match=f"X must be an array: .*{message}"):
+        with pytest.raises(error, match=rf"X(\[0\])? must be an array: .*{message}"):
             model.fit(X[:, :2], Y).predict(odd)
     if entry is len or entry == 10**400:  # of the others the error tells more
         with pytest.raises(error, match=f"y must be an array: .*{message}"):
             model.fit(X, [entry] * 20)
+
+
+def words(n=20):
+    "A number and a word, as a frame, an array and a list."
+    frame = pd.DataFrame({"size": np.arange(n) / n, "hue": ["red", "blue"] * (n // 2)})
+    return frame, frame.to_numpy(), frame.to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        (OutputKernelTree(), r'astype\("category"\), .* in categorical_features'),
+        (OutputKernelTree(categorical_features=[0]), "in categorical_features"),
+        (RandomizedTreeClassifier(), "encode .* as OneHotEncoder does"),
+        (MultiTaskRidge(), "encode .* as OneHotEncoder does"),
+    ],
+)
+def test_words_among_the_inputs_are_named_with_a_remedy(model, remedy):
+    y = np.arange(20) % 2
+    for odd in words():
+        frame = isinstance(odd, pd.DataFrame)
+        where = r"X\['hue'\]\[0\]" if frame else r"X\[0, [01]\]"
+        with pytest.raises(ValueError, match=f"must hold numbers: .*{where} = 'red'"):
+            model.fit(odd, y)
+        with pytest.raises(ValueError, match=f"must hold numbers: .*{remedy}"):
+            model.fit(odd, y)
+        with pytest.raises(ValueError, match="must hold numbers: .*'red'"):
+            clone(model).fit(X[:, :2], y).predict(np.asarray(odd, dtype=object))
+
+
+def test_words_and_numbers_in_one_column_of_categories():
+    y, mixed = np.arange(20.0), ["a", 1] * 10
+    frame = pd.DataFrame({"size": y, "hue": pd.Categorical(mixed)})
+    message = r"must hold categories that are all words or all numbers: got 'a' and 1"
+    for given, odd in (("from_dtype", frame), ([1], frame), ([1], frame.to_numpy())):
+        with pytest.raises(ValueError, match=message):
+            OutputKernelTree(categorical_features=given).fit(odd, y)
+
+
+@pytest.mark.parametrize("model", [OutputKernelTree(), RandomizedTreeClassifier()])
+@pytest.mark.parametrize("missing", [pd.NA, None, np.nan])
+@pytest.mark.parametrize("dtype", [object, "Float64"])
+def test_all_that_is_missing_is_nan_to_a_tree(model, missing, dtype):
+    y = np.arange(20) % 2
+    values = pd.Series(np.sin(np.arange(20.0)), dtype=dtype)
+    values[3] = missing
+    frame = pd.DataFrame({"size": values, "age": np.cos(np.arange(20.0))})
+    plain = np.c_[np.sin(np.arange(20.0)), np.cos(np.arange(20.0))]
+    plain[3, 0] = np.nan
+    expected = clone(model).fit(plain, y).predict(plain)
+    for odd in (frame, frame.astype(object), frame.to_numpy(object)):
+        kept = odd.copy()
+        assert_array_equal(clone(model).fit(odd, y).predict(odd), expected)
+        assert str(odd) == str(kept)  # the user's own
+    hued = frame.assign(hue=pd.Categorical(["a", "b"] * 10))
+    OutputKernelTree().fit(hued, y).predict(hued)
+
+
+@pytest.mark.parametrize(
+    "model", [MultiTaskRidge(), DecisionStump(), AdaBoost(), OutputKernelKNN()]
+)
+def test_who_takes_nan_is_said(model):
+    odd = X.copy()
+    odd[0, 0] = np.nan
+    message = "^Input X contains NaN, which .* does not take: .*OutputKernelTree"
+    with pytest.raises(ValueError, match=message):
+        model.fit(odd, np.arange(20) % 2)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, np.arange(20) % 2).predict(odd)
 
 
 def test_other_things_that_are_no_array_are_named():

@@ -11,7 +11,10 @@ from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeCV
 
-from okbook.core.scores import warn_at_end
+from okbook.core import LinearKernel
+from okbook.core.scores import GridEndWarning, warn_at_end
+from okbook.forest_kernel import ForestKernelSVC
+from okbook.mkl import AlignmentMKL, BestKernel, TwoStageMKL, UniformMKL
 from okbook.rkhs import (
     BipartiteRidgeCV,
     CovarianceRidgeCV,
@@ -248,6 +251,55 @@ def test_a_default_grid_is_no_argument(method, size):
         columns = size * np.arange(1.0, Y.shape[1] + 1)[:, None]
         with pytest.raises(ValueError, match=message.format("columns")):
             method("linear", columns=columns, column_kernel="linear").fit(X, Y)
+
+
+@pytest.mark.parametrize("machine", [UniformMKL, BestKernel, AlignmentMKL, TwoStageMKL])
+def test_machines_tell_the_end_of_a_grid(machine):
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(60, 2))
+    y = X[:, 0] + 0.3 * X[:, 1] > 0.7  # few: where C vanishes, all are False
+    model = machine([LinearKernel()], scoring="balanced_accuracy")
+    with pytest.warns(GridEndWarning, match="value of C, .* at an end") as told:
+        model.set_params(C=[1e-6, 1e-4, 1e-1]).fit(X, y)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(C=[1e-8, 1e-7, 1e-6]).fit(X, y)  # all the same
+
+
+def test_the_lam_of_two_stages_at_an_end_is_told():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(60, 2))
+    model = TwoStageMKL(
+        [(LinearKernel(), [0]), (LinearKernel(), [1])],
+        regularizer="l1",
+        lam=[1e3, 1e2, 1e-3],  # at the first two no kernel is used
+        C=1.0,
+    )
+    with pytest.warns(GridEndWarning, match="value of lam, .* at an end"):
+        model.fit(X, X[:, 0] > 0)
+
+
+def test_forest_machine_tells_the_end_of_a_grid():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(90, 2))
+    y = X[:, 0] > 0.7
+    model = ForestKernelSVC(C=[1e-9, 1e-8, 1.0], random_state=0)
+    with pytest.warns(GridEndWarning, match="value of C, .* at an end"):
+        model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(C=[1e-9, 1e-8, 1e-7]).fit(X, y)  # all the same
+
+
+def test_an_end_that_is_no_better_is_not_told():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_at_end([1.0, 2.0, 3.0], 1.0, "C", [0.9, 0.9, 0.8])
+        warn_at_end([3.0, 2.0, 1.0], 3.0, "C", [0.9, 0.9, 0.8])
+        warn_at_end([1.0, 2.0, 3.0], 3.0, "C", [0.1, 0.3, 0.1 + 0.2])
+    with pytest.warns(GridEndWarning, match="value of C, 1, is at an end"):
+        warn_at_end([3.0, 2.0, 1.0], 1.0, "C", [0.7, 0.8, 0.9])
 
 
 def test_what_is_an_end():

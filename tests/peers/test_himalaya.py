@@ -1,5 +1,9 @@
 """himalaya's kernel ridge regression and ours give the same numbers, where it is
 installed (`make peers`). Its packages hold no tests, so that none of them can judge us.
+
+Nor do those of MKLpy 0.6. It is not installed beside us: its machines, kernels and
+measures import torch and cvxopt, neither of which our locked environment has (the
+chapter on speed tells how to compare by hand).
 """
 
 import numpy as np
