@@ -187,7 +187,7 @@ def test_forms_of_a_sequence():
     [
         ([[0.0], [np.nan, 1.0]], r"Y\[1\] is nothing .* a sequence contains NaN"),
         ([[0.0], []], r"Y\[1\] is nothing .*minimum of 1"),
-        ([["a", "b"]], r"Y\[0\] is nothing .*could not convert"),
+        ([["a", "b"]], r"Y\[0\] is nothing .*must hold numbers"),
         ([np.zeros((2, 2, 2))], r"Y\[0\] is nothing .*dim"),
         ([[0.0], np.zeros((3, 2))], r"elements of one dimension: got \[1, 2\]"),
         ([[1e300], [-1e300]], "GlobalAlignmentKernel overflows: .* of Y is 1e.300"),

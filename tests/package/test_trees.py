@@ -1067,7 +1067,7 @@ def test_a_common_factor_of_the_weights_makes_no_difference(model, kernel):
     [
         (np.ma.array(np.ones(6), mask=[1, 0, 0, 0, 0, 0]), "1 masked entries"),
         (np.arange(6).astype("M8[D]"), r"sample_weight holds dates.* datetime64\[D\]"),
-        (list("abcdef"), "sample_weight must be an array"),
+        (list("abcdef"), "sample_weight must hold numbers"),
         ([[1, 2], [1], 1, 1, 1, 1], "sample_weight must be an array: .* inhomogeneous"),
         (np.ones((6, 2)), r"got shape \(6, 2\)"),
         (np.r_[1e-200, np.ones(5)], "differ by more than a factor of 2e.60"),
