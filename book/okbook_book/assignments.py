@@ -374,10 +374,10 @@ def hidden(source, kind="HIDDEN TESTS"):
     return f"### BEGIN {kind}\n{source}\n### END {kind}"
 
 
-def exercise_cells(nb, exercise, text):
-    "The cells of an exercise on a sheet; `text` has its statement and its solution."
-    label, told = exercise.label, project_points(nb)
-    points = 0 if told else POINTS[exercise.level]
+def exercise_cells(nb, exercise, text, told):
+    """The cells of an exercise on a sheet; `text` has its statement and its solution,
+    `told` the points of a project."""
+    label, points = exercise.label, 0 if told else POINTS[exercise.level]
     yield marked(new_markdown_cell(text[label, "statement"]), f"{label}-statement")
     if exercise.parts:
         own = exercises.functions(nb, exercise)
@@ -428,7 +428,8 @@ def sheet(page, nb, labels, text):
     title = next(m[1] for c in nb["cells"] if (m := TITLE.search("".join(c["source"]))))
     address = f"{project.published()}/nbs/{page}.html"
     head = f"# Exercises: {title}\n\nThey belong to [a page of the book]({address})."
-    cells = [c for m in labels for c in exercise_cells(nb, found[m], text)]
+    told = project_points(nb)
+    cells = [c for m in labels for c in exercise_cells(nb, found[m], text, told)]
     kept = {n for c in cells for n in re.findall(r"okb_check\((.*)\)", c.source)}
     kept = sorted({n for found in kept for n in ast.literal_eval(f"[{found}]")})
     code = [classes.set_up(), page_names(nb, labels), hidden(GUARD.strip() % kept)]

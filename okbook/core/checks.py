@@ -20,6 +20,7 @@ from sklearn.utils import (
     column_or_1d,
     get_tags,
 )
+from sklearn.utils._missing import is_pandas_na
 from sklearn.utils.validation import validate_data as _validate_data
 
 from .._types import Array, ArrayLike, Inputs, Sparse
@@ -133,7 +134,7 @@ def _as_floats(values, name, whole, hint=""):
     except (TypeError, ValueError, OverflowError):
         array = np.array(values, dtype=object)
     for place, value in np.ndenumerate(array):
-        if type(value).__name__ == "NAType":
+        if is_pandas_na(value):
             array[place] = np.nan
         elif isinstance(value, str) and not _is_number(value):
             raise ValueError(
