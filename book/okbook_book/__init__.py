@@ -24,7 +24,7 @@
   (`pages`).
 
 Not a part of the extension: `execute` runs the notebooks before the build, several at
-once; `checks` looks at the project as a whole.
+once, each after `startup`; `checks` looks at the project as a whole.
 """
 
 

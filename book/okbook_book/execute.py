@@ -2,7 +2,8 @@
 build takes them.
 
 The build alone would execute one after the other. A notebook that fails is not cached:
-the build runs it again, and says why.
+the build runs it again, and says why. An output that cannot be shown ends the build
+here, since a kernel prints its error and goes on.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from . import directives, fingerprint, night, pages, project
+from . import directives, fingerprint, pages, project
 from .project import chosen
 
 # What a slow machine may need to start a kernel, and to pass on what a cell prints:
@@ -38,6 +39,16 @@ def workers(environment):
     spin, and take many times as long."""
     threads = int(environment.get("OMP_NUM_THREADS") or 1)
     return max(1, min(os.cpu_count() or 1, 4) // threads)
+
+
+def drawing():
+    "The environment of kernels that draw figures by night, too."
+    here = Path(__file__).resolve().parent
+    path = [str(here.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {
+        "PYTHONSTARTUP": str(here / "startup.py"),
+        "PYTHONPATH": os.pathsep.join(path),
+    }
 
 
 def execute(path, notebook, timeout, allow_errors=False):
@@ -116,6 +127,16 @@ def take_times(notebook):
     ]
 
 
+def errors(notebook):
+    "The errors among the outputs, of cells that did not fail."
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [
+        f"{output.ename}: {output.evalue}"
+        for output in outputs
+        if output.output_type == "error"
+    ]
+
+
 def missing(cache, notebooks):
     "Those of the notebooks that the cache has not got."
     known = {record.hashkey for record in cache.list_cache_records()}
@@ -157,18 +178,24 @@ def main(patterns=()):
     todo = missing(
         cache, {p: nb for p, nb in notebooks.items() if chosen(p.stem, patterns)}
     )
-    os.environ["PYTHONSTARTUP"] = night.__file__
+    os.environ.update(drawing())
+    unseen = {}
     for path, notebook, seconds in several(todo, timeout):
         name = project.docname(path)
         if seconds is None:
             print(f"{name}: failed, the build will say why", flush=True)
             continue
         print(f"{name}: {seconds:.1f} s", flush=True)
+        if found := errors(notebook):
+            unseen[name] = found
+            continue
         keep(cache, path, notebook, seconds, take_times(notebook))
     print(
         f"{len(todo)} notebooks executed in {time.perf_counter() - start:.0f} s",
         flush=True,
     )
+    if unseen:
+        raise SystemExit(f"outputs that could not be shown: {unseen}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,11 @@ import pooch
 from .project import ROOT, docname, notebooks, split
 
 STAMP = "sources.sha256"
-DRAWING = "book/okbook.mplstyle", "book/okbook_book/night.py"
+DRAWING = (
+    "book/okbook.mplstyle",
+    "book/okbook_book/night.py",
+    "book/okbook_book/startup.py",
+)
 PASSING = {
     "__pycache__",
     ".hypothesis",

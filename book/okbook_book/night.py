@@ -1,8 +1,8 @@
 """The night twin of a figure: drawn once more, with light ink on dark paper.
 
-A kernel that executes a page runs this file first, as its ``PYTHONSTARTUP``: whenever
-a figure is shown, its twin is written into ``_build/night``, under the name that
-myst-nb gives to the figure. Colours that carry data stay as they are: those of images
+A kernel that executes a page installs this first (`startup`): whenever a figure is
+shown, its twin is written into ``_build/night``, under the name that myst-nb gives to
+the figure. Colours that carry data stay as they are: those of images
 and maps, of marks that show values, and of all that is drawn on an image.
 """
 
@@ -130,7 +130,3 @@ def install():
     from IPython.core import pylabtools
 
     pylabtools.print_figure = with_twin(pylabtools.print_figure)
-
-
-if __name__ == "__main__":
-    install()

@@ -1,13 +1,16 @@
 """Figures by night: ink and paper change places, and what carries data stays."""
 
 import re
+from base64 import b64decode
+from hashlib import sha256
 
 import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from nbformat import v4
 
-from okbook_book import night
+from okbook_book import execute, night
 from okbook_book.project import notebooks
 
 
@@ -72,6 +75,33 @@ def test_the_twin_has_the_name_of_the_figure(drawn, tmp_path, monkeypatch):
     assert len(twin.stem) == 64 and twin.read_bytes() == b"bytes"
     draw(drawn, "svg")
     assert len(list(night.FOLDER.iterdir())) == 1
+
+
+FIGURE = """
+import matplotlib.pyplot as plt
+
+first = [name for name in dir() if not name.startswith("_")]
+marks = arrow = inks = night = by_night = with_twin = {}
+plt.scatter([0, 1], [0, 1], c=[0.0, 1.0])
+plt.annotate("here", (0, 0), (1, 1), arrowprops={"arrowstyle": "->"})
+print(sorted({*first} - {"plt", "In", "Out", "exit", "quit", "open", "get_ipython"}))
+"""
+UNSEEN = "class Unseen:\n    def _repr_html_(self):\n        return 1 / 0\n\n\nUnseen()"
+
+
+def test_a_page_and_its_night_share_no_names(tmp_path, monkeypatch):
+    "A page may give any name to its variables; the code of the twins leaves none."
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    for name, value in execute.drawing().items():
+        monkeypatch.setenv(name, value)
+    page = v4.new_notebook(cells=[v4.new_code_cell(FIGURE), v4.new_code_cell(UNSEEN)])
+    page, seconds = execute.execute(tmp_path / "page.ipynb", page, 60)
+    said, shown = page.cells[0].outputs
+    assert said.text == "[]\n"
+    name = sha256(b64decode(shown.data["image/png"])).hexdigest()
+    assert (night.FOLDER / f"{name}.png").exists()
+    assert seconds is not None  # an output that cannot be shown is no failure
+    assert execute.errors(page) == ["ZeroDivisionError: division by zero"]
 
 
 def test_what_is_said_of_a_figure_is_true_by_night():
