@@ -59,6 +59,25 @@ def test_distances(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("more", [0, 20])
+def test_last_digits_of_rbf_outputs_decide_no_split(seed, more):
+    """Outputs on a grid and a far one: whichever way the coordinates are moved, turned
+    or ordered, the gains of symmetric splits are ties."""
+    rng = np.random.default_rng(seed)
+    side, d, step = rng.integers(3, 8), rng.integers(1, 4), rng.uniform(0.1, 1)
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * d), -1).reshape(-1, d) * step
+    Y = np.r_[grid, np.full((1, d), 10.0 ** rng.uniform(1.5, 4))]
+    Y = np.c_[Y, np.zeros((len(Y), more))]
+    X = np.arange(len(Y))[:, None]
+    sigma = step * rng.choice([1.0, 2.0, 4.0])
+    tree = ok.OutputKernelTree("rbf", output_kernel_params={"sigma": sigma})
+    first, *others = (clone(tree).fit(X, y).tree_ for y in (Y, Y[:, ::-1], -Y))
+    for other in others:
+        assert_array_equal(first.feature, other.feature)
+        assert_array_equal(first.threshold, other.threshold)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_rbf(seed):
     _, A = draw(seed)
     sigma = float(np.ptp(A[:, 0]))
