@@ -23,7 +23,8 @@ from okbook.core import (
     pivoted_cholesky,
 )
 from ..core.checks import check_sample_weight
-from ..core.rounding import first_largest, first_smallest
+from ..core.predictor import KERNEL_TERMS
+from ..core.rounding import first_largest, first_smallest, sum_rounding
 from ..core.scores import check_grid, warn_at_end
 from ._weighted import _Weighting
 from .ridge import OutputKernelRidge, check_penalty
@@ -524,8 +525,8 @@ def output_directions(
     eigenvalues, U = sla.eigh(_Weighting(K, weight, center).gram(K))
     eigenvalues, U = eigenvalues[::-1], U[:, ::-1]
     size = np.average(K.diagonal(), weights=weight) * len(K)  # of what was given
-    rounding = np.finfo(float).eps * size
-    rank = int(np.sum(eigenvalues > max(tol * eigenvalues[0], rounding)))
+    least = max(tol * eigenvalues[0], sum_rounding(KERNEL_TERMS, size))
+    rank = int(np.sum(eigenvalues > least))
     keep = rank if n_components is None else min(rank, n_components)
     U, eigenvalues = U[:, :keep], eigenvalues[:keep]
     largest = first_largest(np.abs(U), len(U), size=1.0, axis=0)
