@@ -327,14 +327,51 @@ class Minutes(SphinxRole):
         return [nodes.Text(str(rounded(total)))], []
 
 
+def screens(names):
+    "How many screens of a laptop built pages are long, if Chromium is there to say."
+    from .pdf import CHROMIUM  # which asks for the layers
+
+    built = {name: project.HTML / f"{name}.html" for name in names}
+    if CHROMIUM is None or not all(path.exists() for path in built.values()):
+        return {}
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        tab, found = browser.new_page(viewport={"width": 1280, "height": 800}), {}
+        tab.route("**/*.js", lambda route: route.abort())
+        for name, path in built.items():
+            tab.goto(path.as_uri())
+            height = tab.evaluate("document.documentElement.scrollHeight")
+            found[name] = round(height / 800, 1)
+        browser.close()
+    return found
+
+
+HEAD = (
+    "page",
+    "layer",
+    "words",
+    "story",
+    "bars",
+    "tests",
+    "read",
+    "exercises",
+    "screens",
+)
+
+
 def table():
-    "All pages: layer, words, those of the story, bars, share of tests, minutes."
-    rows = [("page", "layer", "words", "story", "bars", "tests", "read", "exercises")]
+    """All pages: layer, words, those of the story, bars, share of tests, minutes,
+    screens."""
+    rows, long = [HEAD], screens(pages())
     for page, key in pages().items():
         m = measured(page)
         share = f"{m.tests / m.lines:.0%}" if m.lines else ""
-        name, minutes = page.removeprefix("nbs/"), round(m.story)
-        rows.append((name, key, m.words, m.own, m.bars, share, minutes, m.exercises))
+        row = page.removeprefix("nbs/"), key, m.words, m.own, m.bars, share
+        rows.append((*row, round(m.story), m.exercises, long.get(page, "")))
     return rows
 
 

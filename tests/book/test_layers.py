@@ -53,6 +53,12 @@ def test_a_core_page_is_short(name):
     assert found.tests <= TESTS * max(found.lines, 1)
 
 
+@pytest.mark.browser
+def test_the_screens_of_a_page_are_told():
+    (long,) = layers.screens(["nbs/00_core"]).values()
+    assert 8 < long < 40
+
+
 def test_no_page_is_listed_that_is_short():
     assert not [
         name for name in ABOVE if page(name).own <= WORDS and page(name).bars <= BARS
