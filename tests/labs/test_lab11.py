@@ -469,7 +469,7 @@ def test_stored_digits():
 
 
 def test_stored_digits_are_pictures_of_the_data(require_dataset):
-    "Computed again, the truth and one method come out exactly, number for number."
+    "Computed again, images and lines come out exactly, and losses but for rounding."
     require_dataset("usps")
     cells = stored("ok3-figure1-digits")
     for row in ("truth", "OK3 extra-trees"):
@@ -478,7 +478,7 @@ def test_stored_digits_are_pictures_of_the_data(require_dataset):
                 assert np.isclose(
                     computed(lab.DIGITS, row, column, repeat),
                     value,
-                    rtol=1e-15,
+                    rtol=1e-12 if column.endswith("loss") else 1e-15,
                     atol=0.0,
                 )
     digits = lab.usps_completion()
