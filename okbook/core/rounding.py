@@ -278,7 +278,8 @@ def _complete_distances(D, a, b, A, B):
         for j in range(len(B)):
             row[j] = own + b[j] - 2.0 * row[j]
         for j in range(len(B)):
-            if row[j] < (own + b[j]) / 16.0:
+            reach = own + b[j]
+            if not (row[j] >= reach / 16.0) or reach == np.inf:  # or not a number
                 row[j] = _squared_difference(A[i], B[j])
 
 
@@ -319,11 +320,12 @@ def vector_distances(A: Array, B: Array) -> Array:
         D = np.zeros((len(A), len(B)))
         _add_squared_differences(D, A, np.ascontiguousarray(B.T))
         return D
-    origin = B.mean(axis=0)
-    moved_A = A - origin
-    moved_B = moved_A if same else B - origin
-    a, b = row_norms(moved_A, squared=True), row_norms(moved_B, squared=True)
-    D = moved_A @ moved_B.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        origin = B.mean(axis=0)
+        moved_A = A - origin
+        moved_B = moved_A if same else B - origin
+        a, b = row_norms(moved_A, squared=True), row_norms(moved_B, squared=True)
+        D = moved_A @ moved_B.T
     _complete_distances(D, a, b, A, B)
     return D
 

@@ -1011,7 +1011,9 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """The weights in a fold; a kernel that is constant there has none."""
         used = [m for m, K in enumerate(grams) if K.any()]
         weights = np.zeros((len(settings), len(grams)))
-        weights[:, used] = self._learn_weights([grams[m] for m in used], y, settings)
+        if used:
+            some = [grams[m] for m in used]
+            weights[:, used] = self._learn_weights(some, y, settings)
         return weights
 
     def _fold_scores(self, X, y, train, held, settings, grid):

@@ -233,7 +233,13 @@ def _column_relevance(X, A, known):
 def _median_distance(X):
     """The median of the distances that are not zero, of less than 1000 points."""
     apart = pdist(X[:: max(1, len(X) // 500)])
-    return float(np.median(apart[apart > 0])) if apart.any() else 1.0
+    middle = float(np.median(apart[apart > 0])) if apart.any() else 1.0
+    if not 1e-140 < middle < 1e140:
+        raise ValueError(
+            f"The median distance of the inputs X is {middle:.3g}: multiply X by a "
+            f"constant that brings it near 1."
+        )
+    return middle
 
 
 class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):

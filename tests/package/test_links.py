@@ -886,3 +886,10 @@ def test_folds_are_checked(call, message):
 def test_known_pairs_of_zeros_and_ones():
     one, two = (NodeFold(CLIQUE, [0, 1], known=K) for K in (CLIQUE, CLIQUE > 0))
     assert_array_equal(one.truth, two.truth, strict=True)
+
+
+@pytest.mark.parametrize("power", [-500, 500])
+def test_inputs_whose_distances_give_no_width(power):
+    X, A, _ = network()
+    with pytest.raises(ValueError, match="median distance of the inputs X is .*multip"):
+        LinkPredictorCV(random_state=0).fit(X * 2.0**power, A)

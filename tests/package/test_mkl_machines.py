@@ -473,3 +473,13 @@ def test_probabilities_are_asked_for_before_the_fit():
     model = UniformMKL(C=1.0).fit(X, y).set_params(probability=True)
     with pytest.raises(NotFittedError, match="not available when fitted with"):
         model.predict_proba(X)
+
+
+@pytest.mark.parametrize("model", [UniformMKL(), AlignmentMKL(), TwoStageMKL()])
+def test_all_kernels_may_be_constant_in_one_fold(model):
+    X, y = np.zeros((30, 3)), np.arange(30) % 2
+    X[4] = 1, 2, 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a weight of zero is told
+        assert set(model.fit(X, y).predict(X)) <= {0, 1}
+    assert model.weights_.any()

@@ -191,6 +191,17 @@ def test_inputs_that_overflow():
         assert np.isfinite(model.predict(X * 1e306)).all()
 
 
+@pytest.mark.parametrize("d", [3, 16, 17, 40])
+def test_one_row_that_is_far_leaves_the_others(d):
+    A = np.random.default_rng(d).normal(size=(6, d))
+    near = RBFKernel(sigma=3.0).gram(A)
+    for far in (1e154, 1e200, 1e307):
+        B = np.r_[A, np.full((1, d), far)]
+        K = RBFKernel(sigma=3.0).gram(B)
+        assert_allclose(K[:-1, :-1], near, rtol=1e-12)
+        assert_array_equal(K[-1], np.eye(7)[-1])
+
+
 @pytest.mark.parametrize(
     "model",
     [OutputKernelTree(), OutputKernelRandomForest(n_estimators=2), OutputKernelKNN()],
