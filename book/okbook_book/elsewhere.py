@@ -60,12 +60,10 @@ class Setting:
         """The environment of the processes that run under this setting, with the
         data at hand or with none; nothing of another setting is left in it."""
         usual = {k: v for k, v in os.environ.items() if k not in CHANGED} | USUAL
-        path = [str(ROOT / "book"), *filter(None, [usual.get("PYTHONPATH")])]
-        if "OKBOOK_MOVED" in self.environment:
-            path.insert(0, str(_moving(out)))
+        first = [str(_moving(out))] if "OKBOOK_MOVED" in self.environment else []
         if "NUMBA_CPU_NAME" in self.environment:
             usual["NUMBA_CACHE_DIR"] = str(out / "numba")
-        usual["PYTHONPATH"] = os.pathsep.join(path)
+        usual["PYTHONPATH"] = execute.python_path(usual, *first)
         return usual | ({} if data else execute.WITHOUT_DATA) | self.environment
 
 

@@ -64,16 +64,12 @@ def notebooks(patterns, folder):
 def notebook_cells(path, notebook, seconds):
     """Which cells of an executed notebook failed; the notebook as a whole passed if
     none did."""
+    from . import execute
+
     wrong = []
-    for n, cell in enumerate(notebook.cells):
-        expected = "raises-exception" in cell.metadata.get("tags", ())
-        for output in cell.get("outputs", ()):
-            if output.output_type == "error" and not expected:
-                where = (
-                    f"{path.stem}, cell {n} ({cell.get('id')}): "
-                    f"{_first_line(cell.source)}"
-                )
-                wrong.append(_result(where, "failed", _message(output), 0))
+    for n, cell, output in execute.errors(notebook):
+        where = f"{path.stem}, cell {n} ({cell.get('id')}): {_first_line(cell.source)}"
+        wrong.append(_result(where, "failed", _message(output), 0))
     if seconds is None:
         wrong.append(_result(path.stem, "failed", "a cell took longer than it may", 0))
     return wrong or [_result(path.stem, "passed", "", seconds)]

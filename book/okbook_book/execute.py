@@ -41,13 +41,17 @@ def workers(environment):
     return max(1, min(os.cpu_count() or 1, 4) // threads)
 
 
+def python_path(environment, *first):
+    "The path of processes that import the press, after some folders of their own."
+    path = *first, str(project.ROOT / "book"), environment.get("PYTHONPATH")
+    return os.pathsep.join(filter(None, path))
+
+
 def drawing():
     "The environment of kernels that draw figures by night, too."
-    here = Path(__file__).resolve().parent
-    path = [str(here.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
-        "PYTHONSTARTUP": str(here / "startup.py"),
-        "PYTHONPATH": os.pathsep.join(path),
+        "PYTHONSTARTUP": str(Path(__file__).with_name("startup.py").resolve()),
+        "PYTHONPATH": python_path(os.environ),
     }
 
 
@@ -128,11 +132,13 @@ def take_times(notebook):
 
 
 def errors(notebook):
-    "The errors among the outputs, of cells that did not fail."
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    """The errors among the outputs, but for cells that say they raise one: number of
+    the cell, cell and output."""
     return [
-        f"{output.ename}: {output.evalue}"
-        for output in outputs
+        (n, cell, output)
+        for n, cell in enumerate(notebook.cells)
+        if "raises-exception" not in cell.metadata.get("tags", ())
+        for output in cell.get("outputs", ())
         if output.output_type == "error"
     ]
 
@@ -187,7 +193,7 @@ def main(patterns=()):
             continue
         print(f"{name}: {seconds:.1f} s", flush=True)
         if found := errors(notebook):
-            unseen[name] = found
+            unseen[name] = [f"{o.ename}: {o.evalue}" for *_, o in found]
             continue
         keep(cache, path, notebook, seconds, take_times(notebook))
     print(

@@ -329,38 +329,22 @@ class Minutes(SphinxRole):
 
 def screens(names):
     "How many screens of a laptop built pages are long, if Chromium is there to say."
-    from .pdf import CHROMIUM  # which asks for the layers
+    from .pdf import CHROMIUM, chromium  # which asks for the layers
 
     built = {name: project.HTML / f"{name}.html" for name in names}
     if CHROMIUM is None or not all(path.exists() for path in built.values()):
         return {}
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
+    with chromium() as browser:
         tab, found = browser.new_page(viewport={"width": 1280, "height": 800}), {}
         tab.route("**/*.js", lambda route: route.abort())
         for name, path in built.items():
             tab.goto(path.as_uri())
             height = tab.evaluate("document.documentElement.scrollHeight")
             found[name] = round(height / 800, 1)
-        browser.close()
     return found
 
 
-HEAD = (
-    "page",
-    "layer",
-    "words",
-    "story",
-    "bars",
-    "tests",
-    "read",
-    "exercises",
-    "screens",
-)
+HEAD = "page layer words story bars tests read exercises screens".split()
 
 
 def table():

@@ -13,6 +13,7 @@ import html
 import io
 import shutil
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
@@ -305,16 +306,24 @@ def of_course(leaf):
     return layer in ("start", "core")
 
 
-def bind(leaves, out, core=False):
-    "Print all pages by one Chromium, and write them as one file."
+@contextmanager
+def chromium():
+    "A Chromium that opens files of this machine."
     from playwright.sync_api import sync_playwright
 
-    paths = [leaf.path for top in leaves for leaf in top.walk()]
-    anchors, binding = linked_anchors(paths), Binding()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox"]
         )
+        yield browser
+        browser.close()
+
+
+def bind(leaves, out, core=False):
+    "Print all pages by one Chromium, and write them as one file."
+    paths = [leaf.path for top in leaves for leaf in top.walk()]
+    anchors, binding = linked_anchors(paths), Binding()
+    with chromium() as browser:
         parts = []
 
         def add(leaf, parent=None):
@@ -329,7 +338,6 @@ def bind(leaves, out, core=False):
         for leaf in leaves:
             add(leaf)
         cover = print_cover(browser.new_page(), parts, core)
-        browser.close()
     binding.add(None, cover, [(1, "Contents", None)])
     marks = {None: None}
     for path, data, headings, parent in parts:

@@ -278,8 +278,7 @@ def _complete_distances(D, a, b, A, B):
         for j in range(len(B)):
             row[j] = own + b[j] - 2.0 * row[j]
         for j in range(len(B)):
-            reach = own + b[j]
-            if not (row[j] >= reach / 16.0) or reach == np.inf:  # or not a number
+            if not (own + b[j]) / 16.0 <= row[j] < np.inf:  # or it is not a number
                 row[j] = _squared_difference(A[i], B[j])
 
 

@@ -101,7 +101,12 @@ def test_a_page_and_its_night_share_no_names(tmp_path, monkeypatch):
     name = sha256(b64decode(shown.data["image/png"])).hexdigest()
     assert (night.FOLDER / f"{name}.png").exists()
     assert seconds is not None  # an output that cannot be shown is no failure
-    assert execute.errors(page) == ["ZeroDivisionError: division by zero"]
+    ((n, _, output),) = execute.errors(page)
+    assert (n, output.ename, output.evalue) == (
+        1,
+        "ZeroDivisionError",
+        "division by zero",
+    )
 
 
 def test_what_is_said_of_a_figure_is_true_by_night():
