@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, Inputs, KernelLike, Outputs
 from .checks import check_array, check_finite, check_square
 from .gram import check_gram
-from .rounding import vector_distances
+from .rounding import FEW, KERNEL_TERMS, vector_distances
 
 # %% ../../nbs/00_core.ipynb #5e309be0
 class Kernel(BaseEstimator):
@@ -50,6 +50,7 @@ class Kernel(BaseEstimator):
       inherits from :class:`ObjectKernel` instead, which needs less;
     - ``check(Y, name)``, which refuses outputs that the kernel is not defined on;
     - ``_diag(A)``, the diagonal, where there is a faster way than by small blocks;
+    - ``n_terms(Y)``, if a value passes through more operations than its columns and 16;
     - ``features(Y)``, the feature map with a row for each output, where it is explicit
       and small; None in other kernels;
     - ``_parameter_constraints``, the values that parameters may have, as in
@@ -209,6 +210,26 @@ class Kernel(BaseEstimator):
             diag = self._diag(A)
         return check_finite(diag, f"The kernel {type(self).__name__}", Y=A)
 
+    def n_terms(self, Y: Outputs) -> int:
+        """How many operations a value passes through, which bounds its rounding.
+
+        Parameters
+        ----------
+        Y : array-like or sequence
+            Checked outputs.
+
+        Returns
+        -------
+        int
+            A number n such that rounding changes ``k(y, y')`` by at most
+            ``sum_rounding(n, sqrt(k(y, y) k(y', y')))``.
+
+        Notes
+        -----
+        Derived in :ref:`ch-core-rounding`.
+        """
+        return KERNEL_TERMS + _n_columns(Y)
+
     def __call__(self, Y1: Outputs, Y2: Outputs | None = None) -> Array:
         """Gram matrix: the same as ``gram``."""
         return self.gram(Y1, Y2)
@@ -246,6 +267,11 @@ class Kernel(BaseEstimator):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))
         return np.concatenate([self._gram(b, b).diagonal() for b in blocks])
+
+
+def _n_columns(Y):
+    """Columns of a matrix, one of a vector of numbers; objects have none."""
+    return Y.shape[1] if getattr(Y, "ndim", 1) == 2 else 0
 
 
 def _refuse_endless(name, value):
@@ -387,6 +413,9 @@ class PolynomialKernel(Kernel):
             )
         return powers
 
+    def n_terms(self, Y):
+        return KERNEL_TERMS + self.degree * (_n_columns(Y) + 3)
+
     def _gram(self, A, B):
         return self._power(A @ B.T, A.shape[1])
 
@@ -441,6 +470,10 @@ class RBFKernel(Kernel):
         if self.sigma is not None:
             return 0.5 / self.sigma**2
         return 1.0 / n_columns if self.gamma is None else self.gamma
+
+    def n_terms(self, Y):
+        d = _n_columns(Y)
+        return KERNEL_TERMS if d <= FEW else 13 * (d + 3)
 
     def _gram(self, A, B):
         K = vector_distances(A, B)
@@ -606,6 +639,9 @@ class TanimotoKernel(Kernel):
     """
 
     always_psd = True
+
+    def n_terms(self, Y):
+        return KERNEL_TERMS + 4 * (_n_columns(Y) + 3)
 
     def _gram(self, A, B):
         largest = max(np.abs(A).max(initial=0.0), np.abs(B).max(initial=0.0))

@@ -25,8 +25,7 @@ from okbook.core import (
     check_kernel,
     decode_weights,
 )
-from ..core.predictor import KERNEL_TERMS
-from ..core.rounding import first_smallest
+from ..core.rounding import KERNEL_TERMS, first_smallest
 from ..datasets import load_digits_halves, load_usps
 from .common import MEAN_TERMS
 from ..rkhs import KernelDependencyEstimation, ridge_path

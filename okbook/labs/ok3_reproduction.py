@@ -15,8 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..core import RBFKernel, decode_weights, feature_space_losses
-from ..core.predictor import KERNEL_TERMS
-from ..core.rounding import first_largest
+from ..core.rounding import KERNEL_TERMS, first_largest
 from ..ensembles import OutputKernelBoosting
 from okbook.labs.ok3_image_completion import (
     METHODS as PRINTED,

@@ -24,8 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._types import Array, ArrayLike, Seed
 from ..core import check_gram
 from ..core.checks import check_array, check_label_vector
-from ..core.predictor import KERNEL_TERMS
-from ..core.rounding import sum_rounding
+from ..core.rounding import KERNEL_TERMS, sum_rounding
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
 # Rounding errors of a centred kernel, as a part of its size, of which one should know.

@@ -24,6 +24,7 @@ from .._types import Array, ArrayLike, KernelLike, Outputs, Splitter
 from okbook.core import (
     DualMixin,
     InputKernelMixin,
+    LinearKernel,
     OutputKernelMixin,
     center_gram,
     check_gram,
@@ -1055,8 +1056,9 @@ class MaximumMarginRegression(DualMixin, BaseEstimator):
         self._fit_outputs(y, n_samples=len(X))
         K = self._fit_inputs(X)
         limit = min(int(self.max_iter) * len(X), 2**62)
-        K_out = center_gram(self.gram_) if self.center else self.gram_
-        K_unit, self.lengths_ = normalize_gram(K_out, tol=1e-12, return_norms=True)
+        K_unit, self.lengths_ = normalize_gram(
+            self._directions_gram(), tol=1e-12, return_norms=True
+        )
         Q = K * K_unit
         self.alpha_, self.n_iter_ = margin_dual(Q, self.C, self.tol, limit)
         self.primal_, self.dual_ = margin_objectives(Q, self.alpha_, self.C)
@@ -1069,6 +1071,14 @@ class MaximumMarginRegression(DualMixin, BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    def _directions_gram(self):
+        "The Gram matrix of the outputs from where directions begin."
+        if not self.center:
+            return self.gram_
+        if isinstance(self.kernel_, LinearKernel):  # an offset costs no digits
+            return self.kernel_.gram(self.outputs_ - self.outputs_.mean(axis=0))
+        return center_gram(self.gram_)
 
     def weights(self, X: ArrayLike) -> Array:
         """Weight the training outputs (``eq-beyond-margin-weights``).

@@ -23,8 +23,8 @@ from sklearn.utils._param_validation import Interval, validate_params
 from .._types import Array, ArrayLike, KernelLike, Outputs
 from ..core import DualMixin, InputKernelMixin, OutputKernelMixin, check_gram
 from ..core.checks import check_finite, is_finite, validate_data
-from ..core.predictor import KERNEL_TERMS, is_dirac
-from ..core.rounding import first_largest
+from ..core.predictor import is_dirac
+from ..core.rounding import KERNEL_TERMS, first_largest
 from .ridge import check_penalty
 
 # %% ../../nbs/02_rkhs_8_joint.ipynb #6a01000b

@@ -23,8 +23,12 @@ from okbook.core import (
     pivoted_cholesky,
 )
 from ..core.checks import check_sample_weight
-from ..core.predictor import KERNEL_TERMS
-from ..core.rounding import first_largest, first_smallest, sum_rounding
+from okbook.core.rounding import (
+    KERNEL_TERMS,
+    first_largest,
+    first_smallest,
+    sum_rounding,
+)
 from ..core.scores import check_grid, warn_at_end
 from ._weighted import _Weighting
 from .ridge import OutputKernelRidge, check_penalty

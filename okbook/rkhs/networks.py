@@ -28,8 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Array, ArrayLike, Inputs, KernelLike, Seed, Splitter
 from ..core import InputKernelMixin, LinearKernel, center_gram, graph_laplacian
 from ..core.checks import validate_data
-from ..core.predictor import KERNEL_TERMS
-from ..core.rounding import sum_rounding
+from ..core.rounding import KERNEL_TERMS, sum_rounding
 from .folds import diffusion_factor, node_folds, round_scores
 from .leave_one_out import gram_eigh
 from .links import LinkMixin

@@ -51,8 +51,8 @@ def node_prototypes(model: OutputKernelTree, nodes: ArrayLike) -> list[Any]:
     if isinstance(model.kernel_, DiracKernel):
         member = np.equal.outer(model.outputs_, model.classes_).astype(float)
         return list(model.classes_[first_largest(W @ member, W.shape[1])])
-    K = model.gram_
-    chosen = decode_weights(W, K, K.diagonal(), support=True)
+    K, terms = model.gram_, model._kernel_terms()
+    chosen = decode_weights(W, K, K.diagonal(), support=True, n_terms=terms)
     if model.outputs_ is None:
         return [f"example {i}" for i in chosen]
     return [model.outputs_[i] for i in chosen]

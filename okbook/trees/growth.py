@@ -25,8 +25,7 @@ from .._types import Array, ArrayLike
 from ..core import DiracKernel, LinearKernel, OutputKernelMixin, pivoted_cholesky
 from ..core.checks import check_sample_weight
 from ..core.gram import is_factor
-from ..core.predictor import KERNEL_TERMS
-from ..core.rounding import sum_rounding
+from ..core.rounding import KERNEL_TERMS, sum_rounding
 from okbook.trees._splits import (
     Nodes,
     Order,
@@ -195,14 +194,15 @@ def search_form(
             return FactorOutputs.of(phi)
         return GramOutputs.of(phi @ phi.T)._replace(terms=d + KERNEL_TERMS)
     K = np.ascontiguousarray(gram())
+    terms = KERNEL_TERMS if kernel is None else kernel.n_terms(outputs)
     if K.dtype == np.float64 and len(K) > 64:
         rank = min(len(K) // 8, LARGEST_RANK)
         rounding = sum_rounding(rank + KERNEL_TERMS, 1.0)  # of an entry of the diagonal
         phi, _, rest = pivoted_cholesky(K, tol=rounding, max_rank=rank)
         exact = phi.shape[1] > 0 and rest <= rounding * np.trace(K)
         if exact and is_factor(phi, K):
-            return FactorOutputs.of(phi)._replace(terms=KERNEL_TERMS)
-    return GramOutputs.of(K)
+            return FactorOutputs.of(phi)._replace(terms=terms)
+    return GramOutputs.of(K)._replace(terms=terms)
 
 # %% ../../nbs/01_trees_10_growth.ipynb #5e1f0c01
 class _FirstFit(Listener):

@@ -263,7 +263,8 @@ class OutputKernelTree(LeafMixin, BaseEstimator):
         new = np.unique(rows[chosen[rows] < 0])
         if len(new):
             K, W = self.gram_, node_weights(self.tree_, self._pack().leaves[new])
-            chosen[new] = decode_weights(W, K, K.diagonal(), support=True)
+            terms = self._kernel_terms()
+            chosen[new] = decode_weights(W, K, K.diagonal(), True, n_terms=terms)
         return chosen[rows]
 
     def decision_path(self, X: ArrayLike) -> Sparse:

@@ -5,6 +5,7 @@ the package answers is compared with fractions, which have no rounding.
 """
 
 import os
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -428,3 +429,84 @@ def gap(row):
     "How much more than the least number the second is, to the size of both."
     least, second = sorted(row)[:2]
     return (second - least) / (abs(least) + abs(second))
+
+
+def exact_kernel(kernel, a, b, d):
+    "A value of a kernel in decimal arithmetic."
+    ab, aa, bb = ((x * y).sum() for x, y in ((a, b), (a, a), (b, b)))
+    if isinstance(kernel, core.LinearKernel):
+        return ab
+    if isinstance(kernel, core.PolynomialKernel):
+        return (ab / d + Decimal(kernel.coef0)) ** kernel.degree
+    if isinstance(kernel, core.TanimotoKernel):
+        return ab / (aa + bb - ab)
+    return (-(aa + bb - 2 * ab) * Decimal(1.0 / d)).exp()
+
+
+@pytest.mark.parametrize("d", [1, 16, 17, 300])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        core.LinearKernel(),
+        core.PolynomialKernel(degree=1),
+        core.PolynomialKernel(degree=4),
+        core.TanimotoKernel(),
+        core.RBFKernel(),
+    ],
+    ids=str,
+)
+def test_operations_of_a_value(kernel, d):
+    """The rounding of a value is within what the kernel says, for vectors whose sums
+    lose as much as they can: one coordinate is large, and comes first or last."""
+    rng = np.random.default_rng(d)
+    Y = rng.standard_normal((12, d)) * 10.0 ** rng.uniform(-3, 1, (12, 1))
+    Y[:4] = 10.0 ** rng.uniform(-3, 0, (4, 1))
+    Y[[0, 1], 0] = Y[[2, 3], -1] = 1.0
+    with localcontext() as context:
+        context.prec = 60
+        A = np.vectorize(Decimal, otypes=[object])(Y)
+        right = np.array([[exact_kernel(kernel, a, b, d) for b in A] for a in A])
+        found = np.vectorize(Decimal, otypes=[object])(kernel.gram(Y))
+        error = abs(found - right).astype(float)
+        own = np.abs(right.diagonal().astype(float))
+    bound = core.rounding.sum_rounding(kernel.n_terms(Y), np.sqrt(np.outer(own, own)))
+    assert (error <= bound).all()
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize(
+    "d, rest", [(784, 0.01), (784, 0.03), (784, 0.001), (2000, 0.003), (3000, 0.003)]
+)
+def test_the_order_of_columns_decides_nothing(d, rest, mirrored):
+    "Two vectors are as far from zero as each other: the first is found."
+    u = np.full(d, rest)
+    u[0] = 1.0
+    width = {"sigma": float(np.sqrt(u @ u / 2.0))}
+    far = np.full(d, 100.0)
+    Z, zero = np.array([u, u[::-1], far, -far]), np.zeros((1, d))
+    if mirrored:
+        Z = Z[:, ::-1]
+    model = ok.OutputKernelKNN(1, input_kernel="rbf", input_kernel_params=width)
+    assert model.fit(Z, [0.0, 1.0, 2.0, 3.0]).predict(zero) == 0.0
+    model = ok.OutputKernelKNN(1, output_kernel="rbf", output_kernel_params=width)
+    model.fit([[0.0], [9.0]], np.vstack([zero, far]))
+    assert_array_equal(model.decode([[0.0]], Z), [0])
+    order, _ = model.rank([[0.0]], Z, k=2)
+    assert_array_equal(order, [[0, 1]])
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e9])
+def test_directions_of_outputs_that_are_moved(offset):
+    "Centred maximum margin regression knows the outputs from their mean alone."
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((40, 3)), rng.integers(0, 1024, (40, 2)) / 1024
+    one, other = (
+        ok.rkhs.MaximumMarginRegression(
+            C=10.0, tol=1e-9, max_iter=10**6, output_kernel="linear"
+        ).fit(X, Y + move)
+        for move in (0.0, 2.0 ** np.round(np.log2(offset)))
+    )
+    assert_allclose(other.primal_, one.primal_, rtol=1e-8)
+    assert_allclose(other.lengths_, one.lengths_, rtol=1e-6)
+    weights = one.weights(X)
+    assert_allclose(other.weights(X), weights, atol=1e-3 * np.abs(weights).max())
