@@ -235,8 +235,9 @@ def validate_data(
         X = X if options.get("accept_sparse") else X.toarray()
     try:
         return _validate_data(estimator, X, y, **options)
-    except ValueError as error:
-        if "HistGradientBoosting" not in str(error):
+    except ValueError:
+        whole = options.get("ensure_all_finite", True) is True
+        if not whole or not _has_nan(X):
             raise
         raise ValueError(
             f"Input X contains NaN, which {type(estimator).__name__} does not take: "
@@ -244,6 +245,12 @@ def validate_data(
             f"(OutputKernelTree, OutputKernelRandomForest, RandomizedTreeClassifier), "
             f"which learn from them."
         ) from None
+
+
+def _has_nan(X):
+    """Whether an array or a frame of numbers has missing values."""
+    values = X.data if sp.issparse(X) else np.asarray(X)
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def check_label_vector(y: ArrayLike) -> Array:

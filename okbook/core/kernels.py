@@ -31,7 +31,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Array, ArrayLike, Inputs, KernelLike, Outputs
-from .checks import check_array, check_finite, check_square
+from .checks import check_array, check_finite, check_square, is_finite
 from .gram import check_gram
 from .rounding import FEW, KERNEL_TERMS, vector_distances
 
@@ -131,6 +131,8 @@ class Kernel(BaseEstimator):
         ndarray or sequence
             The outputs, as an array where the kernel wants one.
         """
+        if _is_plain(Y):
+            return Y
         if sp.issparse(Y):
             Y = Y.toarray()
         if _holds_strings(Y):
@@ -267,6 +269,12 @@ class Kernel(BaseEstimator):
         """Diagonal by small blocks of the Gram matrix."""
         blocks = (A[i : i + 32] for i in range(0, len(A), 32))
         return np.concatenate([self._gram(b, b).diagonal() for b in blocks])
+
+
+def _is_plain(Y):
+    """Whether outputs are what the checks of a kernel on vectors return."""
+    numbers = type(Y) is np.ndarray and Y.dtype in (np.float64, np.float32)
+    return numbers and 0 < Y.ndim < 3 and Y.size > 0 and is_finite(Y)
 
 
 def _n_columns(Y):

@@ -27,6 +27,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from .._types import Array, ArrayLike, Seed
 from ..core.checks import check_array, validate_data
+from ..core.scale import map_in_threads
 from ..core.scores import check_learner
 from okbook.ensembles.tree import (
     MAX_SEED,
@@ -744,11 +745,10 @@ class Bagging(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, order="C", reset=False, **self._input_options())
-        return np.array(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(predict_codes)(h, X) for h in self.estimators_
-            )
+        codes = map_in_threads(
+            lambda h: predict_codes(h, X), self.estimators_, self.n_jobs
         )
+        return np.array(list(codes))
 
     def votes(self, X: ArrayLike) -> Array:
         """Fraction of the hypotheses that vote for each class.

@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numba import njit
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
@@ -22,6 +21,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._types import Array, ArrayLike, Inputs, Sparse
 from ..core.checks import check_array, validate_data
+from ..core.scale import map_in_threads
 from ..trees import nodes
 
 # %% ../../nbs/03_forest_kernel_3_counting.ipynb #8f149638
@@ -413,10 +413,11 @@ def _find_leaves(forest, shapes, X, leaves, n_jobs):
         checker, X, dtype=_precision(forest), ensure_all_finite=missing, reset=False
     )
     columns = np.ascontiguousarray(X.T)
-    Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_apply_trees)(columns, members[some], shapes[some], leaves[some])
-        for some in gen_batches(len(members), 16)
-    )
+
+    def work(some):
+        _apply_trees(columns, members[some], shapes[some], leaves[some])
+
+    list(map_in_threads(work, gen_batches(len(members), 16), n_jobs))
 
 # %% ../../nbs/03_forest_kernel_3_counting.ipynb #5b1be08c
 def _check_shapes(shapes, n_trees):
@@ -620,14 +621,14 @@ def _fill_gram(fill_rows, given, shape, upper, block, n_jobs):
     """A Gram matrix, made by a loop that fills blocks of rows, in threads; with
     ``upper``, one half of it, and the other is copied."""
     K = np.empty(shape, dtype=np.float32)
-    passes = [(fill_rows, (*given, K), block, (upper,))]
+
+    def fill(rows):
+        fill_rows(*given, K, rows.start, rows.stop, upper)
+
+    list(map_in_threads(fill, gen_batches(shape[0], block), n_jobs))
     if upper:
-        passes.append((_mirror, (K,), 64, ()))
-    for function, arguments, size, more in passes:
-        Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(function)(*arguments, rows.start, rows.stop, *more)
-            for rows in gen_batches(shape[0], size)
-        )
+        mirror = lambda rows: _mirror(K, rows.start, rows.stop)  # noqa: E731
+        list(map_in_threads(mirror, gen_batches(shape[0], 64), n_jobs))
     return K
 
 

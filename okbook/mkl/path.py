@@ -18,8 +18,8 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
 from .._types import Array, ArrayLike
+from ..core.scale import map_row_blocks
 from ..core.scores import check_grid
-from .pairs import map_row_blocks
 from okbook.mkl.solvers import (
     _NEWTON_PARAMS,
     _TINY,

@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import ThreadpoolController
 
 from .._types import Array, ArrayLike, Seed
+from ..core.scale import map_row_blocks
 from okbook.mkl.duality import (
     certificate,
     dual_point,
@@ -30,7 +31,7 @@ from okbook.mkl.duality import (
     relative_gap,
     warn_of_gap,
 )
-from .pairs import map_row_blocks, nonnegative_quadratic
+from .pairs import nonnegative_quadratic
 
 if TYPE_CHECKING:  # for signatures
     from okbook.mkl.pairs import PairProblem, Regularizer

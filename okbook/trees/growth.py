@@ -231,7 +231,7 @@ _FIRST_FIT = _FirstFit()
 
 def _announced(search):
     "A context in which the compilation of a search is announced."
-    compiled = getattr(search, "signatures", True)
+    compiled = getattr(search, "overloads", True)
     return nullcontext() if compiled else install_listener("numba:compile", _FIRST_FIT)
 
 # %% ../../nbs/01_trees_10_growth.ipynb #705eeb1c

@@ -25,7 +25,6 @@ from okbook.mkl.duality import dual_value, duality_gap, optimality_conditions
 from okbook.mkl.pairs import (
     _pack_upper,
     gram_moments,
-    map_row_blocks,
     nonnegative_quadratic,
     pair_correlations,
 )
@@ -246,12 +245,6 @@ def test_one_reading_sees_what_check_gram_sees():
     PairProblem([empty_row], y, check_psd=False)
     with pytest.raises(ValueError, match="is zero"):
         PairProblem([np.zeros((n, n))], y, check_psd=False)
-
-
-def test_few_rows_are_one_block():
-    blocks = lambda *args: map_row_blocks(lambda a, b: (int(a), int(b)), *args)
-    assert blocks(10, 2, 6) == [(0, 10)] and blocks(0, 2, 6) == [(0, 0)]
-    assert blocks(12, 2, 6) == [(0, 6), (6, 12)]
 
 
 def test_correlations_are_alignments(data):

@@ -16,6 +16,7 @@ from okbook.core import (
     predict_in_batches,
     write_gram,
 )
+from okbook.core.scale import map_in_threads, map_row_blocks
 from okbook.rkhs import OutputKernelRidge
 from okbook.trees import (
     OutputKernelBagging,
@@ -234,6 +235,34 @@ def test_forests_with_drawn_thresholds_copy_none(large, forest):
     narrow = np.ascontiguousarray(large[:, :2])
     outputs, _ = peak_bytes(lambda: model.fit(narrow, y))
     assert peak - outputs < 0.05 * large.nbytes
+
+
+# Threads
+
+
+def test_few_rows_are_one_block():
+    blocks = lambda *args: map_row_blocks(lambda a, b: (int(a), int(b)), *args)
+    assert blocks(10, 2, 6) == [(0, 10)] and blocks(0, 2, 6) == [(0, 0)]
+    assert blocks(12, 2, 6) == [(0, 6), (6, 12)]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+def test_threads_keep_the_order_and_end_early(n_jobs):
+    read, done = [], []
+
+    def work(item):
+        if item == 30:
+            raise KeyError("thirty")
+        done.append(item)
+        return item
+
+    items = (read.append(i) or i for i in range(1000))
+    found = []
+    with pytest.raises(KeyError, match="thirty"):
+        for item in map_in_threads(work, items, n_jobs):
+            found.append(item)
+    assert found == list(range(30)) and len(read) < 100
+    assert len(done) < 100
 
 
 # A cluster
