@@ -176,6 +176,7 @@ edit: env
 
 # What the README quotes of the ledger and of the benchmarks, and its pictures; tests/package/test_readme.py compares them.
 readme: env
+	$(PY) -m cogapp -r README.md
 	$(PY) -m okbook_book.readme
 
 export: env

@@ -2,7 +2,7 @@
 
 The role ``{ledger}`` writes a line that is computed from the stored tables: ``all``
 sums up all printed cells, the name of a table those of a table, and ``data`` says on
-whose data they are. The README is plain Markdown: ``okbook_book.readme`` renews it.
+whose data they are. The README is plain Markdown: ``make readme`` renews it.
 """
 
 from functools import cache

@@ -1,17 +1,17 @@
-"""What the README quotes and shows, computed again (``make readme``).
+"""What the README quotes and shows (``make readme``).
 
-Between comments such as ``<!-- speed -->`` and ``<!-- end -->`` stand a table of
-measured speed, the totals of the ledger, and pictures. The pictures in ``book/readme``
-are the figure of the idea and figures of the gallery, drawn by the cells of its pages,
-for a light and a dark background.
+Its comments, which cog runs, ask for a table of measured speed, the totals of the
+ledger, and a gallery. The pictures in ``book/readme`` are the figure of the idea and
+figures of the gallery, drawn by the cells of its pages, for a light and a dark
+background.
 """
 
 import contextlib
 import csv
 import io
 import json
-import re
 import warnings
+from functools import partial
 
 import matplotlib
 
@@ -19,6 +19,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from okbook.labs.common import markdown_table
 from okbook.tables.ledger import count_outcomes
 
 from . import landing
@@ -35,75 +36,17 @@ GALLERY = {
     "64_gallery_8_uncertainty": "Uncertainty from the norm of a prediction",
     "64_gallery_9_kernels": "Learnt weights of kernels on mixed features",
 }
-DARK = {"figure.facecolor": "#0d1117", "axes.facecolor": "#0d1117"} | {
-    key: "#d0d7de"
-    for key in ("text.color", "axes.labelcolor", "xtick.color", "ytick.color")
-}
-DARK |= {"savefig.facecolor": "#0d1117", "axes.edgecolor": "#8b949e"}
-DARK |= {"grid.color": "#30363d", "patch.edgecolor": "#8b949e"}
+DARK = dict.fromkeys(
+    ("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "#0d1117"
+)
+DARK |= dict.fromkeys(
+    ("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), "#d0d7de"
+)
+DARK |= {"axes.edgecolor": "#8b949e", "patch.edgecolor": "#8b949e"}
+DARK |= {"grid.color": "#30363d"}
 DARK["axes.prop_cycle"] = matplotlib.cycler(
     "color", ["56B4E9", "E69F00", "2FBF95", "CC79A7", "F0803C", "9AD3F5"]
 )
-# Of each row: the file and the beginning of the line that was measured, and what the
-# README calls them.
-SPEED = (
-    (
-        "trees",
-        "100 extra-trees, full-rank Gram matrix; peer: N",
-        "100 extra-trees",
-        "scikit-learn",
-    ),
-    ("trees", "one tree, best splits", "one tree, best splits", "scikit-learn"),
-    (
-        "rkhs",
-        "49 penalties, 5 folds, 10 draws of 101 labelled; peer: the same",
-        "semi-supervised ridge, 49 penalties x 5 folds x 10 draws",
-        "the printed formula",
-    ),
-    (
-        "rkhs",
-        "one fit, 400 queries",
-        "ridge, one fit and 400 predictions",
-        "SciPy's Cholesky",
-    ),
-    (
-        "forest_kernel",
-        "Gram matrix of 300 trees, from the inputs; the fastest",
-        "Gram matrix of a forest",
-        "quantile-forest",
-    ),
-    (
-        "mkl",
-        "l2, 93,528 pairs; peer: cvxpy",
-        "weights of 69 kernels, certified",
-        "cvxpy, Clarabel",
-    ),
-    ("mkl", "from 69 Gram matrices to weights; peer: EasyMKL", "the same", "EasyMKL"),
-    (
-        "ensembles",
-        "AdaBoost, 200 stumps",
-        "AdaBoost, the same 200 stumps",
-        "scikit-learn",
-    ),
-    (
-        "predict",
-        "forest of 100 trees, leaves of 5, 10,000 queries",
-        "forest of 100 trees, 10,000 predictions",
-        "scikit-learn",
-    ),
-    (
-        "predict",
-        "forest of 100 trees, leaves of 5, one query",
-        "the same, one prediction",
-        "scikit-learn",
-    ),
-)
-MARKED = re.compile(r"(<!-- (speed|truth|gallery) -->\n).*?(<!-- end -->)", re.S)
-
-
-def _table(head, rows, aligned):
-    lines = [head, [{"l": ":--", "r": "--:"}[a] for a in aligned], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def measured(file, start):
@@ -116,21 +59,22 @@ def measured(file, start):
     return [*(row for row in few if float(row["ratio"]) < 1.0), most]
 
 
-def speed():
-    "The table of speed, one line for each comparison."
+def speed(quoted):
+    """The table of speed, from lines ``file | work | name | peer``: the benchmark, the
+    beginning of what was measured, and what the README calls it and its peer."""
     rows = []
-    found = [(*one, row) for one in SPEED for row in measured(*one[:2])]
-    for file, _, work, peer, row in found:
-        ours, theirs, ratio = (float(row[k]) for k in ("okbook", "peer", "ratio"))
-        shown = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
-        seconds = [
-            f"{value:.2g}" if value < 10 else f"{value:,.0f}"
-            for value in (ours, theirs)
-        ]
-        rows.append([work, f"{int(row['n']):,}", *(f"{s} s" for s in seconds), peer])
-        rows[-1] += [f"**{shown}**" if ratio > 1 else shown, f"`benchmarks/{file}.py`"]
+    for file, start, name, peer in (line.split(" | ") for line in quoted.splitlines()):
+        for row in measured(file, start):
+            ours, theirs, ratio = (float(row[k]) for k in ("okbook", "peer", "ratio"))
+            shown = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+            shown = f"**{shown}**" if ratio > 1 else shown
+            seconds = [
+                f"{s:.2g} s" if s < 10 else f"{s:,.0f} s" for s in (ours, theirs)
+            ]
+            source = f"`benchmarks/{file}.py`"
+            rows.append([name, f"{int(row['n']):,}", *seconds, peer, shown, source])
     head = ["work", "N", "okbook", "peer", "which is", "times faster", "measured by"]
-    return _table(head, rows, "lrrrlrl")
+    return markdown_table(head, rows, "lrrrlrl")
 
 
 def truth():
@@ -152,30 +96,20 @@ def truth():
         "*on its own with gaps*": said.count("gaps"),
         "*on stand-ins*": said.count("stand-in"),
     }
-    return _table(
-        ["results that the sources print", "cells"],
-        [[name, str(n)] for name, n in rows.items()],
-        "lr",
-    )
+    return markdown_table(["results that the sources print", "cells"], rows.items())
 
 
 def gallery():
     "The pictures, three a row, each a link to its page."
     shown = [
-        f'<a href="nbs/{page}.ipynb"><picture><source media="(prefers-color-scheme: '
-        f'dark)" srcset="book/readme/{page}-dark.svg"><img width="270" '
-        f'src="book/readme/{page}.svg" alt="{what}"></picture><br>{what}</a>'
+        f'<td align="center"><a href="nbs/{page}.ipynb"><picture><source '
+        f'media="(prefers-color-scheme: dark)" srcset="book/readme/{page}-dark.svg">'
+        f'<img width="270" src="book/readme/{page}.svg" alt="{what}"></picture>'
+        f"<br>{what}</a></td>"
         for page, what in GALLERY.items()
     ]
-    rows = [shown[k : k + 3] for k in range(0, len(shown), 3)]
-    cells = ["".join(f'<td align="center">{s}</td>\n' for s in row) for row in rows]
-    return "<table>\n" + "".join(f"<tr>\n{c}</tr>\n" for c in cells) + "</table>"
-
-
-def renewed(text):
-    "A text whose marked parts are what the stored results say."
-    parts = {"speed": speed, "truth": truth, "gallery": gallery}
-    return MARKED.sub(lambda m: f"{m[1]}{parts[m[2]]()}\n{m[3]}", text)
+    rows = ["<tr>", *shown[:3], "</tr>", "<tr>", *shown[3:], "</tr>"]
+    return "\n".join(["<table>", *rows, "</table>"])
 
 
 # Pictures
@@ -217,6 +151,8 @@ def draw_idea():
     "Clocks, their weights for one query in three methods, and the weighted sums."
     (X, hours), (queries, found) = landing.examples(), landing.computed()
     query = queries[landing.START]
+    face = np.linspace(0, 2 * np.pi, 60)
+    circle = np.column_stack([np.sin(face), np.cos(face)])
     for dark in (False, True):
         _style(dark)
         ink, faint = ("#d0d7de", "#8b949e") if dark else ("#24292f", "#8c959f")
@@ -225,45 +161,30 @@ def draw_idea():
         ax.axis("off")
         ax.plot([query, query], [-3.05, 0.95], color="C1", lw=1.2, zorder=0)
         ax.text(query, 1.02, "$x$", color="C1", ha="center")
-        wide, tall = 0.03, 0.151  # of a unit disc, on this canvas
-        face = np.linspace(0, 2 * np.pi, 60)
+        write = partial(ax.text, va="center", color=ink)
 
-        def disc(x, y, scale, point, color, lw):
-            ax.plot(
-                x + scale * wide * np.sin(face),
-                y + scale * tall * np.cos(face),
-                color=faint,
-                lw=0.8,
-            )
-            east, north = scale * wide * point[0], scale * tall * point[1]
-            ax.plot([x, x + east], [y, y + north], color=color, lw=lw)
-            return x + east, y + north
+        def disc(centre, scale, point, color, lw):
+            size = scale * np.array([0.03, 0.151])  # of a unit disc, on this canvas
+            tip = centre + size * point
+            ax.plot(*(centre + size * circle).T, color=faint, lw=0.8)
+            ax.plot(*np.transpose([centre, tip]), color=color, lw=lw)
+            return tip
 
         for i, (x, hour) in enumerate(zip(X.ravel(), hours)):
-            disc(x, 0.35 + 0.32 * (i % 2), 0.9, landing.places([hour])[0], ink, 1.4)
-        ax.text(
-            -0.06, 0.5, "training\noutputs $y_i$", ha="right", va="center", color=ink
-        )
+            hand = landing.places([hour])[0]
+            disc((x, 0.35 + 0.32 * (i % 2)), 0.9, hand, ink, 1.4)
+        write(-0.06, 0.5, "training\noutputs $y_i$", ha="right")
         for k, name in enumerate(("tree", "forest", "ridge")):
             W, sums, predicted = found[name]
             base, w = -0.95 - 1.0 * k, W[landing.START]
             ax.bar(X.ravel(), 2.4 * w, 0.03, bottom=base, color="C0", lw=0)
             ax.plot([0, 1], [base, base], color=faint, lw=0.6)
-            ax.text(
-                -0.06,
-                base + 0.2,
-                f"{name}:\n$w_i(x)$",
-                ha="right",
-                va="center",
-                color=ink,
-            )
-            tip = disc(1.12, base + 0.35, 2.9, sums[landing.START], "C1", 1.8)
+            write(-0.06, base + 0.2, f"{name}:\n$w_i(x)$", ha="right")
+            tip = disc((1.12, base + 0.35), 2.9, sums[landing.START], "C1", 1.8)
             ax.plot(*tip, "o", color="C1", markersize=4)
             hour = landing.clock(predicted[landing.START])
-            ax.text(1.25, base + 0.35, hour, va="center", color=ink, weight="bold")
-        ax.text(
-            1.2, 0.5, r"$\sum_i w_i(x)\,\phi(y_i)$", ha="center", va="center", color=ink
-        )
+            write(1.25, base + 0.35, hour, weight="bold")
+        write(1.2, 0.5, r"$\sum_i w_i(x)\,\phi(y_i)$", ha="center")
         yield dark, fig
         plt.close("all")
 
@@ -284,8 +205,4 @@ def draw_pictures():
 
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    before = path.read_text(encoding="utf8")
-    path.write_text(renewed(before), encoding="utf8")
-    print(f"{path.name} is {'as it was' if renewed(before) == before else 'renewed'}")
     draw_pictures()
