@@ -267,6 +267,12 @@ class StandardizedKernelsMixin:
     def _check_classes(self, X, y):
         """Classes of the examples, two at least, with two members each."""
         y = check_labels(y, type(self).__name__)
+        grams = isinstance(X, (list, tuple)) and np.shape(X[:1]) == (1, len(y), len(y))
+        if grams and self.kernels != "precomputed":
+            raise ValueError(
+                f"X holds {len(X)} matrices of {len(y)} x {len(y)} numbers: if they "
+                f'are Gram matrices, say kernels="precomputed".'
+            )
         check_consistent_length(X, y)
         check_classes(y)
         return y

@@ -118,3 +118,10 @@ def test_sparse_inputs_are_refused(cls):
     for kernels in (None, ["rbf"]):
         with pytest.raises(TypeError, match="[Ss]parse"):
             cls(kernels).fit(sp.csr_array(X), y)
+
+
+@pytest.mark.parametrize("cls", [*MACHINES, KernelCombiner])
+def test_gram_matrices_that_nobody_announced(cls):
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match=r"2 matrices of 40 x 40.*precomputed"):
+        cls().fit(grams(X, X), y)
