@@ -25,10 +25,10 @@ export OMP_NUM_THREADS ?= 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 # A build never waits for a download: data is there or it is not.
-book class assignments slides test-class test test-book test-peers pytest test-data texts elsewhere notebooks: export OKBOOK_OFFLINE = 1
+book class assignments slides test-class test test-book test-peers pytest test-data elsewhere notebooks: export OKBOOK_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env book book-if-stale pdf test test-book check pytest peers test-peers test-data texts elsewhere rerun sums verify package
+.PHONY: help env book book-if-stale pdf test test-book check pytest peers test-peers test-data elsewhere rerun sums verify package
 .PHONY: lab edit class slides assignments teachers test-class publish-class site readme export format clean distclean lock notebooks
 
 help:
@@ -101,16 +101,13 @@ test-book: env
 test-data: env
 	OKBOOK_REQUIRE_DATA=1 $(PYTEST) -m needs_data
 
-# The book's notebooks without data and with that of OKBOOK_DATA: do their pages tell the same?
-texts: env
-	$(PY) -m okbook_book.texts $(TEXTS)
-
 # Built, checked and installed in empty environments, with the newest, the smallest and the oldest
 # dependencies.
 package: env
 	OKBOOK_PACKAGE=1 $(BIN)/python -m pytest -q -s tests/package/test_packaging.py
 
 # As other machines would compute: make elsewhere ELSEWHERE="--settings 3 --parts notebooks --notebooks '05*'"
+# Do pages tell the same without data and with that of OKBOOK_DATA: ELSEWHERE="--settings 8 --parts notebooks"
 elsewhere: env
 	$(PY) -m okbook_book.elsewhere $(ELSEWHERE)
 

@@ -4,13 +4,16 @@
 The last bit of a floating-point sum depends on the processor: OpenBLAS chooses its
 kernel by it, NumPy its SIMD loops, LLVM its instructions. Each setting below makes this
 machine compute as another one would; what must not change then is every test, every
-cell that asserts something, and every cell of a slice of a stored table.
+cell that asserts something, and every cell of a slice of a stored table. The last
+setting is another reader's machine, on which the data is: with it the pages must tell
+what they tell without.
 
 Each part runs in processes of its own, whose environment is that of the setting, and
 leaves what it found in ``_build/elsewhere/<setting>-<part>.json``, a list of ``{where,
 status, said, seconds}``. The status is ``passed`` or ``failed``, or ``no data`` for a
 cell of a table whose data is not here. Notebooks are executed without data, unless
-``--data`` is given, and kept in ``_build/elsewhere/<setting>-notebooks``.
+``--data`` is given, and kept in ``_build/elsewhere/<setting>-notebooks``; under
+``data`` they are those of the book's cache, as far as it has them.
 """
 
 import argparse
@@ -67,6 +70,9 @@ class Setting:
         return usual | ({} if data else execute.WITHOUT_DATA) | self.environment
 
 
+DATA = Setting("data")
+
+
 def _moving(out):
     "A folder which, on the path of a process, moves the inputs of what it computes."
     folder = out / "moved"
@@ -94,6 +100,8 @@ def settings():
         found[6] = Setting("zen", {"OPENBLAS_CORETYPE": "Zen"})
         if "X86_V4" in simd:
             found[7] = Setting("skylakex", {"OPENBLAS_CORETYPE": "SkylakeX"})
+    if os.environ.get("OKBOOK_DATA"):
+        found[8] = DATA
     return dict(sorted(found.items()))
 
 
@@ -161,7 +169,7 @@ def run(setting, part, chosen=(), out=OUT, data=True):
             sys.executable,
             "-m",
             "okbook_book.elsewhere_inside",
-            part,
+            "texts" if (setting, part) == (DATA, "notebooks") else part,
             str(target),
             *chosen,
         ]
@@ -288,8 +296,9 @@ def main(arguments=None):
                 f"\n{part} under ({n}) {known[n].name}: {known[n].environment}",
                 flush=True,
             )
+            data = args.data or part != "notebooks" or known[n] == DATA
             found[known[n].name, part] = run(
-                known[n], part, chosen[part], args.out, args.data or part != "notebooks"
+                known[n], part, chosen[part], args.out, data
             )
             print(f"{time.perf_counter() - start:.0f} s", flush=True)
     failures = report(found)

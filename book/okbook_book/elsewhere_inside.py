@@ -2,6 +2,7 @@
 PART FILE PATTERNS``."""
 
 import json
+import os
 import re
 import sys
 import time
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import nbformat
 
+from . import execute, project
 from .project import ROOT, chosen
+from .texts import differences
 
 
 def slices(patterns, folder):
@@ -52,8 +55,6 @@ def slice_cell(table, key, folder):
 def notebooks(patterns, folder):
     """Execute the notebooks as the book does, without its cache, and past each cell
     that fails; keep them in a folder."""
-    from . import execute
-
     todo, timeout = execute.prepared()
     todo = {path: nb for path, nb in todo.items() if chosen(path.stem, patterns)}
     for path, notebook, seconds in execute.several(todo, timeout, allow_errors=True):
@@ -64,19 +65,50 @@ def notebooks(patterns, folder):
 def notebook_cells(path, notebook, seconds):
     """Which cells of an executed notebook failed; the notebook as a whole passed if
     none did."""
-    from . import execute
-
     wrong = []
     for n, cell, output in execute.errors(notebook):
-        where = f"{path.stem}, cell {n} ({cell.get('id')}): {_first_line(cell.source)}"
-        wrong.append(_result(where, "failed", _message(output), 0))
+        wrong.append(_result(_where(path, n, cell), "failed", _message(output), 0))
     if seconds is None:
         wrong.append(_result(path.stem, "failed", "a cell took longer than it may", 0))
     return wrong or [_result(path.stem, "passed", "", seconds)]
 
 
-def _first_line(source):
-    return next((line.strip() for line in source.splitlines() if line.strip()), "")
+def texts(patterns, folder):
+    """Whether the pages tell the same without data as with that at hand, by the book's
+    cache, into which goes what it lacks; those with data are kept in a folder."""
+    with_data = _executed(patterns)
+    os.environ.update(execute.WITHOUT_DATA)
+    without = _executed(patterns)
+    for path, _ in project.notebooks():
+        if chosen(path.stem, patterns):
+            yield compared(path, without.get(path), with_data.get(path), folder)
+
+
+def _executed(patterns):
+    execute.main(patterns)
+    return execute.cached(patterns)
+
+
+def compared(path, without, with_data, folder):
+    """Which cells of a page tell something else with data; the page as a whole passed
+    if none does."""
+    if not (without and with_data):
+        return [_result(path.stem, "failed", "a cell fails", 0)]
+    (one, _), (other, seconds) = without, with_data
+    nbformat.write(other, folder / path.name)
+    wrong = [
+        _result(_where(path, n, one.cells[n]), "failed", lines, 0)
+        for n, lines in differences(one, other)
+    ]
+    return wrong or [_result(path.stem, "passed", "", sum(seconds))]
+
+
+def _where(path, n, cell):
+    "A cell by its page, its number and its first line."
+    first = next(
+        (line.strip() for line in cell.source.splitlines() if line.strip()), ""
+    )
+    return f"{path.stem}, cell {n} ({cell.get('id')}): {first}"
 
 
 def _message(output):
@@ -99,7 +131,8 @@ def main(part, target, *patterns):
     results = []
     folder = Path(target).with_suffix("")
     folder.mkdir(exist_ok=True)
-    for found in {"slices": slices, "notebooks": notebooks}[part](patterns, folder):
+    parts = {"slices": slices, "notebooks": notebooks, "texts": texts}
+    for found in parts[part](patterns, folder):
         results += found
         for r in found:
             print(f"{r['where']}: {r['status']}, {r['seconds']:.1f} s", flush=True)

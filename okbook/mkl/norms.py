@@ -40,27 +40,22 @@ from okbook.mkl.solvers import (
 _POWER_UNITS = 16
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _power_points(x, tau, e):
     """The y >= 0 with y + tau y^e = x, eq-mklnorm-prox-power with tau = s p and
-    e = p - 1, by Newton's method between bounds; 0 for x <= 0."""
+    e = p - 1, by Newton's method on logarithms; 0 for x <= 0, and for a y that is too
+    small for a number."""
     out = np.zeros(len(x))
-    for m in range(len(x)):
-        low, high, y = 0.0, x[m], 0.5 * x[m]
-        if not x[m] > 0.0:
-            continue
+    for m in np.flatnonzero(x > 0.0):
+        y = min(x[m], (x[m] / tau) ** (1.0 / e))
         for _ in range(100):
-            power = tau * y**e
-            if y + power > x[m]:
-                high = y
-            else:
-                low = y
-            new = y - (y + power - x[m]) * y / (y + e * power)
-            if not low < new < high:
-                new = 0.5 * (low + high)
-            if abs(new - y) <= 1e-15 * y:
+            if not y > 0.0:
                 break
-            y = new
+            power = tau * y**e
+            step = np.log((y + power) / x[m]) * (y + power) / (y + e * power)
+            y *= np.exp(-step)
+            if abs(step) <= 1e-15:
+                break
         out[m] = y
     return out
 
@@ -381,6 +376,8 @@ class GroupRegularizer:
 # Proximal steps for the model of the loss at most, and the part of the largest weight
 # by which the last one moves a weight.
 _MODEL_STEPS, _MODEL_TOL = 5000, 1e-9
+# A part of the way that a line search still finds.
+_SHORT = 1e-4
 
 
 def _model_minimum(H, u, regularizer, factor, start):
@@ -424,7 +421,13 @@ class _NormSolver(_NewtonSolver):
 
         if height(1.0) <= height(0.0) * _NOT_HIGHER:
             return new
-        x = minimize_scalar(height, bounds=(0.0, 1.0), method="bounded").x
+        end = 1.0  # the search tells no steps apart that are much shorter than the way
+        while height(_SHORT * end) > height(0.0) and end > _TINY:
+            end *= _SHORT
+        options = {"xatol": 1e-5 * end}
+        x = minimize_scalar(
+            height, bounds=(0.0, end), method="bounded", options=options
+        ).x
         return self.loss.evaluate((1.0 - x) * old.mu + x * new.mu, delta)
 
 

@@ -377,6 +377,27 @@ def test_what_a_shell_sees(status, code, last, monkeypatch, capsys):
     assert capsys.readouterr().out.strip().splitlines()[-1] == last
 
 
+def test_pages_are_compared_with_data(monkeypatch, tmp_path):
+    "Where there is a folder of data, and by the other part of a process."
+    monkeypatch.delenv("OKBOOK_DATA", raising=False)
+    assert 8 not in elsewhere.settings()
+    monkeypatch.setenv("OKBOOK_DATA", "here")
+    started, done = [], [{"where": "a", "status": "passed", "said": "", "seconds": 1}]
+
+    def run(command, cwd, env):
+        started.append((command[3], env["OKBOOK_DATA"]))
+        Path(command[4]).write_text(json.dumps(done))
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(elsewhere.subprocess, "run", run)
+    options = ["--parts", "slices", "notebooks", "--out", str(tmp_path)]
+    assert elsewhere.main(["--settings", "1", "8", *options]) == 0
+    assert started == [
+        *[("slices", "here"), ("notebooks", "")],
+        *[("slices", "here"), ("texts", "here")],
+    ]
+
+
 def test_the_table_of_settings():
     a, b = (
         {"where": "t: a|b", "status": "passed", "said": ""},

@@ -2,14 +2,20 @@
 numbers, and not what may differ."""
 
 import copy
-import json
 import os
 
 import nbformat
 import pytest
 from jupyter_cache import get_cache
 
-from okbook_book import directives, execute, fingerprint, project, texts
+from okbook_book import (
+    directives,
+    elsewhere_inside,
+    execute,
+    fingerprint,
+    project,
+    texts,
+)
 
 new = nbformat.v4
 
@@ -36,14 +42,18 @@ def test_a_demonstration_is_a_tag():
     )
 
 
+def differences(one, other):
+    return list(texts.differences(one, other))
+
+
 def test_words_and_numbers_are_compared():
     one = notebook(("print(a)", "They do.\nScore 0.51"), ("print(b)", "same"))
     other = notebook(("print(a)", "They do not.\nScore 0.52"), ("print(b)", "same"))
-    assert texts.differences("nbs/x", one, one) == []
-    (wrong,) = texts.differences("nbs/x", one, other)
-    lines = [line.strip() for line in wrong.splitlines()]
-    assert lines[0] == f"nbs/x, cell 0 ({one.cells[0].id})"
-    assert lines[3:] == ["-They do.", "-Score 0.51", "+They do not.", "+Score 0.52"]
+    assert differences(one, one) == []
+    ((place, said),) = differences(one, other)
+    lines = [line.strip() for line in said.splitlines()]
+    assert place == 0
+    assert lines[2:] == ["-They do.", "-Score 0.51", "+They do not.", "+Score 0.52"]
 
 
 @pytest.mark.parametrize("tag", ["demonstration", "remove-cell", "remove-output"])
@@ -52,10 +62,9 @@ def test_what_may_differ(tag):
         notebook(("a", "toy", tag), ("b", "b")),
         notebook(("a", "real", tag), ("b", "b")),
     )
-    assert texts.differences("x", one, other) == [] and list(texts.told(one)) == [1]
-    assert texts.differences(
-        "x", notebook(("a", "toy", "export")), notebook(("a", "real", "export"))
-    )
+    assert differences(one, other) == [] and list(texts.told(one)) == [1]
+    one, other = (notebook(("a", word, "export")) for word in ("toy", "real"))
+    assert differences(one, other)
 
 
 def test_prints_are_one_text_wherever_the_kernel_flushes():
@@ -89,42 +98,6 @@ def test_every_textual_form_is_read():
     ]
 
 
-TIMED = [
-    ("from time import perf_counter\nimport time", False),
-    (
-        "def measured(f):\n    start = perf_counter()\n    f()\n    return "
-        "perf_counter() - start",
-        True,
-    ),
-    ("sizes, seconds = [1, 2], []", False),
-    ("for n in sizes:\n    seconds.append(measured(lambda: n))", True),
-    ("slope = max(seconds) / n", True),
-    ("seconds = 3", False),
-    ("print(seconds, sizes)", False),
-    ("best = 0\nbest += slope", True),
-    ("table['x'] = time.time()", True),
-    ("print(table)", True),
-    ("%matplotlib inline", False),
-]
-
-
-def test_cells_that_depend_on_a_clock():
-    cells = [new.new_code_cell(source) for source, _ in TIMED]
-    assert texts.timed_cells(cells) == {
-        n for n, (_, timed) in enumerate(TIMED) if timed
-    }
-
-
-def test_of_a_measured_time_the_words_are_compared():
-    source = "from time import perf_counter\nprint(perf_counter())"
-    one, other = (
-        notebook((source, "0.5 s, 10 times less")),
-        notebook((source, "1.25e-3 s, 9 times less")),
-    )
-    assert texts.differences("x", one, other) == []
-    assert texts.differences("x", one, notebook((source, "1.25 s, 9 times more")))
-
-
 def test_who_reads_data():
     """The page that makes the module, pages that import it, also by way of a lab, and
     some that do neither."""
@@ -145,22 +118,6 @@ def test_who_reads_data():
         "okbook.tables",
     }
     assert fingerprint._imported("from sklearn import datasets") == set()
-
-
-def test_without_data(monkeypatch, tmp_path):
-    "No folder, no cache of the user; and afterwards all is as before."
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "file").write_text("x")
-    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
-    with texts.surroundings(None):
-        without = fingerprint.surroundings()
-    with texts.surroundings(tmp_path):
-        with_data = fingerprint.surroundings()
-    assert (
-        without[0] != with_data[0]
-        and without[1] == with_data[1]
-        and os.environ["OKBOOK_DATA"] == str(tmp_path)
-    )
 
 
 def test_what_data_cannot_change_is_executed_once(tmp_path):
@@ -213,29 +170,33 @@ def test_what_was_executed_is_found_again(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("0 notebooks executed")
 
 
-def test_a_page_that_differs_is_named(monkeypatch, tmp_path, capsys):
+def test_pages_are_compared_without_data_and_with_it(monkeypatch, tmp_path):
+    "First with the folder of data, then with none and with no cache of the user."
+    for name in execute.WITHOUT_DATA:
+        monkeypatch.setenv(name, "given")
     path = project.ROOT / "nbs" / "00_core.ipynb"
     found = {
-        True: {path: notebook(("1", "real"))},
-        False: {path: notebook(("1", "toy"))},
+        "given": {path: (notebook(("1", "real")), [1, 2])},
+        "": {path: (notebook(("1", "toy")), [1])},
     }
-    monkeypatch.setattr(texts, "executed", lambda data, patterns: found[bool(data)])
-    monkeypatch.setattr(texts, "notebooks", lambda: [(path, json.loads("{}"))])
-    monkeypatch.setenv("OKBOOK_DATA", str(tmp_path))
-    assert (
-        texts.main([])
-        and "nbs/00_core, cell 0" in (said := capsys.readouterr().out)
-        and "-toy" in said
+    monkeypatch.setattr(execute, "main", lambda patterns: None)
+    monkeypatch.setattr(
+        execute, "cached", lambda patterns: found[os.environ["OKBOOK_DATA"]]
     )
-    found[True][path].cells[0].outputs[0].text = "toy"
-    assert (
-        not texts.main([])
-        and "1 cells on 1 pages tell the same" in capsys.readouterr().out
-    )
-    assert not texts.main(["--notebooks", "00*"])
-    del found[True][path]
-    assert texts.main([]) and "nbs/00_core: a cell fails" in capsys.readouterr().out
-    assert not texts.main(["--notebooks", "01*", "02*"])
-    monkeypatch.setenv("OKBOOK_DATA", "")
-    with pytest.raises(SystemExit, match="set OKBOOK_DATA"):
-        texts.main([])
+    monkeypatch.setattr(project, "notebooks", lambda: [(path, {})])
+
+    def compared(*patterns):
+        monkeypatch.setenv("OKBOOK_DATA", "given")
+        return [r for page in elsewhere_inside.texts(patterns, tmp_path) for r in page]
+
+    (wrong,) = compared()
+    assert {k: os.environ[k] for k in execute.WITHOUT_DATA} == execute.WITHOUT_DATA
+    assert wrong["status"] == "failed" and "-toy\n  +real" in wrong["said"]
+    assert wrong["where"].startswith("00_core, cell 0 (")
+    found[""][path][0].cells[0].outputs[0].text = "real"
+    (same,) = compared("00*")
+    assert (same["where"], same["status"], same["seconds"]) == ("00_core", "passed", 3)
+    assert (tmp_path / path.name).exists() and compared("01*", "02*") == []
+    del found["given"][path]
+    (wrong,) = compared()
+    assert (wrong["status"], wrong["said"]) == ("failed", "a cell fails")

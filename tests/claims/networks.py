@@ -1,8 +1,8 @@
 """What is learnt from graphs, folds and pairs, against systems solved in full.
 
-The claims of semi-supervised regression, of kernels that couple the outputs, of the
-choice of penalties, of the methods for networks, and of structured support vector
-machines.
+The claims of semi-supervised regression, of what spreads over a graph, of kernels that
+couple the outputs, of tables with two sides, of the choice of penalties, of the methods
+for networks, and of structured support vector machines.
 
 The code of these chapters shares one decomposition among all nodes, folds and settings.
 The oracle shares nothing: it solves the system that the source prints, fits again for
@@ -18,6 +18,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import KFold
 
 from claims.claim import (
     EPS,
@@ -37,7 +38,10 @@ from claims.closed_forms import (
 )
 from okbook.core import graph_laplacian
 from okbook.rkhs import (
+    BipartiteRidge,
+    BipartiteRidgeCV,
     CovarianceRidgeCV,
+    LinkPredictor,
     NodeFold,
     OutputKernelRidge,
     OutputKernelRidgeCV,
@@ -46,6 +50,8 @@ from okbook.rkhs import (
     SemiSupervisedOutputKernelRidgeCV,
     WeightedRBFKernel,
     knn_graph,
+    label_propagation,
+    link_propagation,
 )
 from okbook.rkhs.decomposable import (
     covariance_cv_losses,
@@ -59,6 +65,11 @@ from okbook.rkhs.joint import (
     loss_augmented_decode,
     restricted_dual,
     structured_svm,
+)
+from okbook.rkhs.link_operators import (
+    leave_one_out_ridges,
+    leave_one_out_squares,
+    ridge_by_column,
 )
 from okbook.rkhs.networks import (
     canonical_directions,
@@ -212,6 +223,89 @@ def _judge_holdout(X, Q, edges, labelled, ridge, smooth):
     theirs = spectrum.weights(nodes[half], lam, smooth, queries=nodes[~half])
     tolerance = max(1e-8, 1024 * len(nodes) * EPS / ridge)
     return compare(ours, theirs, tolerance, max(1.0, np.abs(theirs).max()))
+
+
+# What spreads over a graph
+#
+# Labels and links that spread minimise a sum of squares, whose gradient is zero: one
+# linear equation for each node, or for each pair of nodes. The package solves the first
+# system on the components that have a label, and the second by conjugate gradients in
+# the eigenvectors of the Laplacian. The oracle solves the first in rational arithmetic;
+# the second it writes down as a Kronecker product, with a row for each pair, and takes
+# the shortest solution, which is zero where nothing is known.
+
+
+def _draw_spread(rng):
+    "A graph, labelled nodes and the links between them, and what a difference costs."
+    problem = _draw_semi(rng)
+    n = len(problem["X"])
+    return {
+        "edges": problem["edges"],
+        "links": rng.integers(0, 2, size=(n, n)).astype(float),
+        "labelled": problem["labelled"],
+        "mu": float(10.0 ** rng.uniform(-3, 2)),
+        "kept": int(rng.integers(1, n + 1)),
+    }
+
+
+_SPREAD = {"edges": "nn", "links": "nn", "labelled": "n"}
+
+
+@NETWORKS.add(
+    "label-propagation",
+    "labels that spread over a graph (eq-spread-labels, eq-spread-matrix)",
+    "the equations of the nodes that a label reaches, in rational arithmetic",
+    "32 n eps times the condition number",
+    draw=_draw_spread,
+    axes=_SPREAD,
+)
+def _judge_labels(edges, links, labelled, mu, kept):
+    if not labelled.any():
+        raise PassedOver("no label")
+    W, n = _symmetric(edges), len(edges)
+    nodes = np.flatnonzero(labelled)
+    near = np.linalg.matrix_power((W > 0) + np.eye(n), n) > 0
+    reached = np.flatnonzero(near[:, nodes].any(axis=1))
+    exact, own = as_fractions, np.ix_(reached, reached)
+    A = exact(np.diag(1.0 * labelled)) + Fraction(mu) * exact(W.sum(1) * np.eye(n) - W)
+    theirs = np.zeros((n, len(nodes)))
+    theirs[reached] = solve_exactly(A[own], np.eye(n)[np.ix_(reached, nodes)])
+    tolerance = 32 * n * EPS * np.linalg.cond(A[own].astype(float))
+    return compare(label_propagation(W, labelled, mu), theirs, tolerance, 1.0)
+
+
+@NETWORKS.add(
+    "link-propagation",
+    "links that spread over the pairs of a graph (eq-spread-links)",
+    "a Kronecker system with a row for each pair of nodes, or of eigenvectors",
+    "the residual that was asked for, over the least eigenvalue; 256 n eps times the "
+    "condition number",
+    draw=_draw_spread,
+    axes=_SPREAD,
+)
+def _judge_links(edges, links, labelled, mu, kept):
+    if not labelled.any() or not 0 < kept <= len(edges):
+        raise PassedOver("no label, or no eigenvector")
+    W, known, n = _symmetric(edges), _symmetric(links), len(edges)
+    L, J, eye = _laplacian(W), np.diag(1.0 * labelled), np.eye(n)
+    nu, Q = np.linalg.eigh(L)
+    if kept < n and nu[kept] - nu[kept - 1] <= 1e-4 * nu[-1]:
+        raise Tie("two eigenvectors are equally smooth")
+    Q = np.kron(Q[:, :kept], Q[:, :kept])
+    H = Q.T @ (np.kron(J, J) + mu * (np.kron(L, eye) + np.kron(eye, L))) @ Q
+    right, sizes = Q.T @ (J @ known @ J).ravel(), np.linalg.eigvalsh(H)
+    if not sizes[-1] > 1e-9:
+        raise PassedOver("nothing is known in these coordinates")
+    least = sizes[sizes > 1e-9 * sizes[-1]].min()
+    theirs = Q @ np.linalg.pinv(H, rcond=1e-9, hermitian=True) @ right
+    nodes, tol = np.flatnonzero(labelled), 1e-11
+    ours = link_propagation(W, known[np.ix_(nodes, nodes)], nodes, mu, kept, tol)
+    length = np.linalg.norm(right)
+    tolerance = (tol * length + 256 * n * EPS * sizes[-1] * length / least) / least
+    return [
+        compare(ours, theirs.reshape(n, n), tolerance, 1.0, "scores"),
+        identical(ours, ours.T, "symmetry"),
+    ]
 
 
 # Kernels that couple the outputs
@@ -435,6 +529,184 @@ def _judge_semi_choice(X, Y, grid, fold, edges, new, smooths):
     ]
 
 
+# Tables with two sides
+#
+# A table whose rows and columns are both described is one regression on its cells, and
+# the kernel of two cells is a product. The oracle forms the Gram matrix of all cells,
+# an explicit Kronecker product, and fits again without each cell, row, column or block
+# of folds. A ridge for each column of the outputs is the special case in which the
+# columns have nothing in common: there the oracle solves one system for each column.
+
+
+def _draw_table(rng):
+    "Rows and columns in feature space, the last of each not in the table, and ridges."
+    n, q = draw_size(rng, 2, 5), draw_size(rng, 2, 4)
+    return {
+        "X": draw_matrix(rng, n, d := draw_size(rng, 1, 3), False),
+        "Z": draw_matrix(rng, q, e := draw_size(rng, 1, 3), False),
+        "new": draw_matrix(rng, 2, d, False),
+        "late": draw_matrix(rng, 2, e, False),
+        "Y": draw_matrix(rng, n, q, scaled=False),
+        "grid": 10.0 ** rng.uniform(-5, 1, size=draw_size(rng, 1, 4)),
+    }
+
+
+_TABLE = {"X": "nd", "Z": "qe", "new": "ud", "late": "ve", "Y": "nq", "grid": "g"}
+
+
+def _table_problem(X, Z, Y, grid):
+    "Rows, columns and table of size one, the ridges in their units, and a tolerance."
+    if not (grid > 0).all() or not X.any() or not Z.any():
+        raise PassedOver("no ridge, or nothing is described")
+    X, Z, Y = (A / (np.abs(A).max() or 1.0) for A in (X, Z, Y))
+    lams = grid * np.square(X).sum() * np.square(Z).sum()
+    tolerance = 1024 * Y.size * EPS * (1.0 + 1.0 / grid.min())
+    return X, Z, Y, lams, tolerance
+
+
+@NETWORKS.add(
+    "bipartite-ridge",
+    "cells of a table, and of new rows and columns "
+    "(eq-twosides-solution, eq-twosides-predict)",
+    "a Kronecker system with a row for each cell",
+    "1024 eps for each cell, times the condition number",
+    draw=_draw_table,
+    axes=_TABLE,
+)
+def _judge_table(X, Z, new, late, Y, grid):
+    X, Z, Y, (lam, *_), tolerance = _table_problem(X, Z, Y, grid)
+    if len(X) < 2:
+        raise PassedOver("one row")
+    M = np.kron(X @ X.T, Z @ Z.T) + lam * np.eye(Y.size)
+    C = np.linalg.solve(M, Y.ravel()).reshape(Y.shape)
+    K, G = new @ X.T, late @ Z.T
+    model = BipartiteRidge("linear", columns=Z, column_kernel="linear", lam=lam)
+    model.fit(X, Y)
+    size = np.abs(K) @ np.abs(C)
+    return [
+        compare(model.dual_coef_, C, tolerance, None, "dual"),
+        compare(
+            model.predict(new),
+            K @ C @ Z @ Z.T,
+            tolerance,
+            (size @ np.abs(Z @ Z.T)).max() or 1.0,
+            "new rows",
+        ),
+        compare(
+            model.predict(new, late),
+            K @ C @ G.T,
+            tolerance,
+            (size @ np.abs(G.T)).max() or 1.0,
+            "new rows and columns",
+        ),
+    ]
+
+
+def _held_out(shape, leave_out):
+    "Which cells are predicted together, and from which others: pairs of tables."
+    rows, columns = np.indices(shape)
+    if leave_out != "both":
+        cells = np.arange(rows.size).reshape(shape)
+        part = {"pairs": cells, "rows": rows, "columns": columns}[leave_out]
+        return [(part == number, part != number) for number in np.unique(part)]
+    folds = KFold(2, shuffle=True, random_state=0)
+    sides = [[test for _, test in folds.split(range(size))] for size in shape]
+    return [
+        (
+            np.isin(rows, i) & np.isin(columns, j),
+            ~np.isin(rows, i) & ~np.isin(columns, j),
+        )
+        for i, j in itertools.product(*sides)
+    ]
+
+
+@NETWORKS.add(
+    "bipartite-choice",
+    "the ridge of the least loss of cells, each without itself, its row, its column or "
+    "its folds (eq-twosides-loo)",
+    "fitting again without them, as a Kronecker system",
+    "1024 eps of the squared cells for each cell, times the condition number",
+    draw=lambda rng: (
+        _draw_table(rng)
+        | {"leave_out": str(rng.choice(["pairs", "rows", "columns", "both"]))}
+    ),
+    axes=_TABLE,
+)
+def _judge_table_choice(X, Z, new, late, Y, grid, leave_out):
+    X, Z, Y, lams, tolerance = _table_problem(X, Z, Y, grid)
+    if len(X) < 2 or len(Z) < 2:
+        raise PassedOver("nothing is left")
+    K, G, losses = X @ X.T, Z @ Z.T, []
+    M, y = np.kron(K, G), Y.ravel()
+    for lam in lams:
+        left = y.copy()
+        for out, seen in _held_out(Y.shape, leave_out):
+            (out,), (seen,) = np.nonzero(out.ravel()), np.nonzero(seen.ravel())
+            system = M[np.ix_(seen, seen)] + lam * np.eye(len(seen))
+            left[out] -= M[np.ix_(out, seen)] @ np.linalg.solve(system, y[seen])
+        losses.append(np.mean(left**2))
+    model = BipartiteRidgeCV(
+        "precomputed",
+        columns=G,
+        column_kernel="precomputed",
+        lam_grid=lams,
+        leave_out=leave_out,
+        cv=2,
+        random_state=0,
+    ).fit(K, Y)
+    losses, chosen = np.array(losses), np.flatnonzero(lams == model.lam_)[0]
+    scale = max(losses.max(), 1.0)
+    return [
+        compare(model.losses_, losses, tolerance, scale, "losses"),
+        _least(losses, chosen, tolerance, scale),
+    ]
+
+
+@NETWORKS.add(
+    "link-operators",
+    "a ridge for each column or frequency (eq-linkop-loo, thm-linkop-ridges)",
+    "fitting again without each example, column by column",
+    "1e-10 of the squared outputs, or 4096 n eps times the condition number",
+    draw=lambda rng: (
+        (problem := _draw_choice(rng))
+        | {"nu": np.sort(rng.integers(0, 3, problem["Y"].shape[1])).astype(float)}
+    ),
+    axes=_CHOICE | {"nu": "e"},
+)
+def _judge_operators(X, Y, grid, fold, nu):
+    K, Y, ((first, second), _), tolerance = _choice_problem(X, Y, grid, fold)
+    n, losses = len(K), np.zeros((len(grid), len(nu)))
+    for (g, e), i in itertools.product(np.ndindex(losses.shape), range(n)):
+        kept = np.flatnonzero(np.arange(n) != i)
+        A = K[np.ix_(kept, kept)] + grid[g] * np.eye(n - 1)
+        losses[g, e] += np.square(np.linalg.solve(A, Y[kept, e]) @ K[kept, i] - Y[i, e])
+    scale, ridges = max(losses.max(), 1.0), leave_one_out_ridges(K, Y, grid, nu)
+    checks = []
+    for frequency in np.unique(nu):
+        own = nu == frequency
+        chosen, sums = list(grid).index(ridges[own][0]), losses[:, own].sum(axis=1)
+        checks += [
+            identical(np.ptp(ridges[own]), 0.0, "one ridge for a frequency"),
+            _least(sums, chosen, n * tolerance, len(nu) * scale),
+        ]
+    own, cross = K[np.ix_(first, first)], K[np.ix_(second, first)]
+    theirs = np.transpose(
+        [
+            cross @ np.linalg.solve(own + ridge * np.eye(len(first)), y)
+            for ridge, y in zip(ridges, Y[first].T)
+        ]
+    )
+    ours = ridge_by_column(own, cross, Y[first], ridges)
+    size = max(np.abs(theirs).max(), 1.0)
+    return [
+        *checks,
+        compare(
+            leave_one_out_squares(K, Y, grid), losses, n * tolerance, scale, "losses"
+        ),
+        compare(ours, theirs, tolerance, size, "predictions"),
+    ]
+
+
 # Graphs, folds and scores of links
 #
 # The diffusion kernel of a network is computed from the eigenvectors of its Laplacian,
@@ -484,11 +756,13 @@ def _judge_smoothers(X, edges, beta):
     return [*found, compare(F @ F.T, kernel, tolerance, 1.0, "factor")]
 
 
-def _fold_scores(G, A, kept, beta):
+def _fold_scores(G, A, kept, beta, known=False):
     """Ridge regression with penalty one from the nodes kept to the diffusion kernel of
-    their network: the predicted kernel of all nodes."""
+    their network: the predicted kernel of all nodes, those kept known or predicted."""
     own = G[np.ix_(kept, kept)] + np.eye(len(kept))
     W = np.linalg.solve(own, G[kept]).T
+    if known:
+        W[kept] = np.eye(len(kept))
     return W @ sla.expm(-beta * _laplacian(A[np.ix_(kept, kept)])) @ W.T
 
 
@@ -541,6 +815,51 @@ def _judge_folds(X, edges, beta, held, hidden, kind):
             compare(ours, S, tolerance, max(1.0, np.abs(S).max()), "scores of pairs"),
         ]
     return found
+
+
+@NETWORKS.add(
+    "link-similarity",
+    "pairs by scalar product, cosine, or cosine with the known point "
+    "(eq-pairscores-product, eq-pairscores-cosine, eq-pairscores-both)",
+    "ridge regression on scipy.linalg.expm, divided by the lengths of the points",
+    "1e-9 of the largest score, over the square of the shortest length",
+    draw=lambda rng: (
+        (problem := _draw_network(rng))
+        | {
+            "held": rng.permutation(np.arange(len(problem["X"])) < 2),
+            "similarity": str(rng.choice(["product", "cosine", "cosine_known"])),
+        }
+    ),
+    axes=_NETWORK | {"held": "n"},
+)
+def _judge_similarity(X, edges, beta, held, similarity):
+    (out,), (kept,) = np.nonzero(held), np.nonzero(~held)
+    if len(kept) < 2 or not len(out):
+        raise PassedOver("no nodes to learn from, or none that are held out")
+    A, X = _symmetric(edges), X / (np.abs(X).max() or 1.0)
+    S = _fold_scores(X @ X.T, A, kept, beta, similarity == "cosine_known")
+    tolerance = 1e-9 * (1 + beta * A.sum())
+    if similarity != "product":
+        squares = S.diagonal()
+        if not squares.min() > 1e-4 * squares.max():
+            raise PassedOver("a point without direction")
+        tolerance *= squares.max() / squares.min()
+        S = S / np.sqrt(np.outer(squares, squares))
+    model = LinkPredictor(
+        OutputKernelRidge(input_kernel="linear", lam=1.0),
+        beta=beta,
+        threshold=0.0,
+        similarity=similarity,
+    )
+    model.fit(X, A[np.ix_(kept, kept)], kept)
+    fold = NodeFold(A, out)
+    pairs = [*itertools.product(out, kept), *itertools.combinations(out, 2)]
+    size = max(1.0, np.abs(S).max())
+    ours = fold.scores(fold.coordinates(X @ X.T), beta, similarity)
+    return [
+        compare(model.score_pairs(), S, tolerance, size, "scores"),
+        compare(ours, [S[pair] for pair in pairs], tolerance, size, "of a fold"),
+    ]
 
 
 @NETWORKS.add(

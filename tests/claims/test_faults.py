@@ -118,6 +118,35 @@ def dearest(target):
     return wrong
 
 
+def dearest_cells(target):
+    "The choice of the ridge of the largest loss of cells."
+
+    def wrong(self, *given):
+        target(self, *given)
+        self.lam_ = float(self.lam_grid[self.losses_.argmax()])
+        return self.lam_
+
+    return wrong
+
+
+def by_rows(target):
+    "Losses of cells without their row, whatever was asked for."
+
+    def wrong(self, *given):
+        return target(self.set_params(leave_out="rows"), *given)
+
+    return wrong
+
+
+def heavier(target):
+    "A fit with a larger ridge."
+
+    def wrong(self, X, y):
+        return target(self.set_params(lam=1.01 * self.lam), X, y)
+
+    return wrong
+
+
 def negated(target):
     "The negative of all answers."
 
@@ -207,6 +236,11 @@ def stopping(target):
         return target(*args, **kwargs | {"max_iter": 1})
 
     return wrong
+
+
+def early(target):
+    "Conjugate gradients that stop at a wide residual."
+    return lambda *args: target(*args[:-1], 1e-3)
 
 
 def refuse(*args):
@@ -453,7 +487,17 @@ MUTANTS = [
     ("semi-supervised", "networks.SmoothedSpectrum.dual", spoiled),
     ("semi-supervised-none", "networks.OutputKernelRidge.weights", spoiled),
     ("semi-supervised-holdout", "networks.SmoothedSpectrum.weights", spoiled),
+    ("label-propagation", "networks.label_propagation", None),
+    ("link-propagation", "networks.link_propagation", None),
+    ("link-propagation", "networks.link_propagation", early),
     ("multi-task", "networks.decomposable_dual", spoiled),
+    ("bipartite-ridge", "networks.BipartiteRidge.fit", heavier),
+    ("bipartite-ridge", "networks.BipartiteRidge._column_values", spoiled),
+    ("bipartite-choice", "networks.BipartiteRidgeCV._choose_ridge", dearest_cells),
+    ("bipartite-choice", "networks.BipartiteRidgeCV._choose_ridge", by_rows),
+    ("link-operators", "networks.leave_one_out_ridges", None),
+    ("link-operators", "networks.leave_one_out_squares", spoiled),
+    ("link-operators", "networks.ridge_by_column", spoiled),
     ("covariance-ridge", "networks.covariance_dual", spoiled),
     ("ridge-choice", "networks.OutputKernelRidgeCV._choose_ridge", dearest),
     ("covariance-choice", "networks.covariance_cv_losses", negated),
@@ -465,6 +509,8 @@ MUTANTS = [
     ("folds", "networks.NodeFold.scores", spoiled),
     ("folds", "networks.NodeFold.pairs", lambda f: lambda fold, S: f(fold, S)[::-1]),
     ("folds", "networks.PairFold.scores", spoiled),
+    ("link-similarity", "networks.LinkPredictor.score_pairs", spoiled),
+    ("link-similarity", "networks.NodeFold.scores", None),
     ("grid-areas", "networks.grid_areas", None),
     ("network-inputs", "networks.WeightedRBFKernel.gram", spoiled),
     ("network-inputs", "networks.knn_graph", None),
@@ -556,6 +602,12 @@ MUTANTS = [
     ("mkl-newton", "certificates.solve_newton", warning),
     ("mkl-newton", "certificates.solve_newton", stopping),
     ("mkl-others", "certificates.solve_cvxpy", too_sure),
+    ("mkl-stochastic", "certificates.solve_stochastic", too_sure),
+    ("mkl-stochastic", "certificates.solve_stochastic", warning),
+    ("mkl-norms", "certificates.solve_norm", too_sure),
+    ("mkl-norms", "certificates.solve_norm", stopping),
+    ("mkl-norms", "certificates.PowerRegularizer.conjugate", None),
+    ("mkl-norms", "certificates.GroupRegularizer.norms", spoiled),
     ("mkl-checker", "certificates.check_certificate", lenient),
     ("mkl-path", "certificates.mkl_path", too_sure),
     ("mkl-path", "certificates.mkl_path", warning),
@@ -766,6 +818,16 @@ OTHERS = {
     "networks.knn_graph": lambda target: lambda X, k: target(X, max(1, k - 1)),
     "networks.CovarianceRidgeCV._choose_penalties": dearest_pair,
     "networks.graph_smoothers": twice_as_long,
+    "label-propagation": lambda target: lambda W, at, mu: target(W, at, 2.0 * mu),
+    "networks.link_propagation": lambda target: (
+        lambda W, A, at, mu, *rest: target(W, A, at, 2.0 * mu, *rest)
+    ),
+    "networks.leave_one_out_ridges": lambda target: (
+        lambda K, V, ridges, nu: target(K, V, ridges)
+    ),
+    "networks.NodeFold.scores": lambda target: (
+        lambda fold, E, beta, similarity: target(fold, E, beta)
+    ),
     "grid-areas": second_spoilt,
     "augmented-decoding": lambda target: lambda F, K, truth: target(-F, K, truth),
     "networks.restricted_dual": lambda target: (
@@ -778,6 +840,9 @@ OTHERS = {
     "margin-bound": lambda target: lambda *args: 0.999 * target(*args),
     "pruning-path": unlinked,
     "mkl-combiner": gap_twice,
+    "certificates.PowerRegularizer.conjugate": lambda target: (
+        lambda *args: (lambda value, mu: (0.9 * value, mu))(*target(*args))
+    ),
     "mkl-lam-max": lambda target: lambda *args: 0.8 * target(*args),
     "separable": lambda target: lambda X, y: spoil(target(X, y)),
     "pairwise-svm": lambda target: (

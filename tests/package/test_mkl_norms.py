@@ -99,6 +99,28 @@ def test_proximal(term):
         assert_allclose(found, other.x, atol=1e-3)
 
 
+@pytest.mark.parametrize("p", [1.001, 1.1, 1.5, 3.0, 10.0])
+def test_proximal_of_any_size(p):
+    "eq-mklnorm-prox-power, between numbers that are 1e60 apart; at last there is none."
+    draw, term = np.random.default_rng(2), PowerRegularizer(p, 200)
+    for step in 10.0 ** draw.uniform(-30, 30, 20):
+        x = 10.0 ** draw.uniform(-30, 10, 200)
+        y = term.proximal(x, step)
+        slope, seen = y + step * p * y ** (p - 1.0), y > 1e-290
+        assert_allclose(slope[seen], x[seen], rtol=1e-13)
+    least = term.proximal(np.array([8e-322, 0.0, -1.0]), 1e-8)
+    assert least[0] <= 8e-322 and (least[1:] == 0.0).all()
+
+
+def test_a_short_step_is_found():
+    "Where the model's step is 1e5 times too long, two points took turns."
+    X = np.array([[-0.3, 1, 1.3, 0.8], [-0.2, -1.2, 0.1, 0], [-0.5, 1.6, -1.5, 0.2]])
+    grams = [np.outer(x, x) for x in X - X.mean(axis=1, keepdims=True)]
+    problem = PairProblem(grams, [0, 1, 0, 1], pair_weight="balanced")
+    found = solve_norm(problem, GroupRegularizer([0, 0, 1]), 0.1, max_iter=20)
+    assert found.gap <= 1e-3
+
+
 def test_two_is_the_squared_norm(problem):
     found = solve_norm(problem, PowerRegularizer(2, 6), 0.02, tol=1e-6)
     oracle = solve_newton(problem, make_regularizer("l2", 6), 0.02, tol=1e-6)
