@@ -250,9 +250,9 @@ def source_read(app, docname, content):
 
 def is_folded(code, tags):
     "Whether a cell is closed when the notebook is opened: as in the book."
-    if tags & {"remove-cell", "remove-input", "hide-input"}:
-        return True
-    return "show-input" not in tags and folds.kind(code, "export" in tags)[1]
+    return (
+        bool(tags & {"remove-cell", "remove-input"}) or folds.is_hidden(code, tags)[1]
+    )
 
 
 # What Sphinx writes

@@ -1,11 +1,12 @@
 """What a page folds: engineering, and code that only formats what stands below it.
 
-One rule for the whole book (`kind`) looks at the code of a cell. A tag, or a directive,
-about its input goes before the rule: ``hide-input`` folds it, ``show-input`` leaves it
-open. Each run of folded cells, with nothing visible between them, is put behind one
-bar: a ``details`` element, which needs no script. The tests of a section stand behind
-one bar, where the last of them stands. Only HTML folds; other formats show
-everything, and nothing is decided before the notebooks are executed and cached.
+One rule for the whole book (`kind`) looks at the code of a cell: a cell needs no tag. A
+tag about its input goes before the rule, ``hide-input`` to fold it and ``show-input``
+to leave it open; ``code_prompt_show`` in its metadata names its bar. Each run of folded
+cells, with nothing visible between them, is put behind one bar: a ``details`` element,
+which needs no script. The tests of a section stand behind one bar, where the last of
+them stands. Only HTML folds; other formats show everything, and nothing is decided
+before the notebooks are executed and cached.
 """
 
 import ast
@@ -100,13 +101,6 @@ def kind(source, exported=False, judge=False):
     return "the code of the example", size > LONG
 
 
-def label(prompt, what):
-    "What a bar is called: by the cell's own prompt, if it says more than `what` does."
-    own = re.sub("^Code ", "the code ", prompt).removeprefix("Show ")
-    own = own.replace("the code of this ", "the code of the ")
-    return what if own in ("", "the code", "the code of the cell") else own
-
-
 def is_hidden(source, tags):
     "What a cell is, and whether it is folded: a tag about its input goes first."
     what, folded = kind(source, "export" in tags, "judge" in tags)
@@ -132,8 +126,8 @@ def decide(cell):
     what, hidden = is_hidden(cell[0].astext(), tags)
     if hidden:
         cell.setdefault("hide_mode", "input")
-    own = cell["cell_metadata"].get("mystnb", {}).get("code_prompt_show", "")
-    cell["prompt_show"] = label(own, what)
+    own = cell["cell_metadata"].get("mystnb", {}).get("code_prompt_show")
+    cell["prompt_show"] = own or what
 
 
 def is_silent_test(cell):

@@ -38,12 +38,6 @@ def test_a_short_judge_is_open():
     assert folds.kind("assert f(1) == 2\n" * 13, judge=True) == ("the test", True)
 
 
-def test_a_prompt_of_its_own_names_the_bar():
-    assert folds.label("Show the estimator", "A") == "the estimator"
-    assert folds.label("Code of this figure", "A") == "the code of the figure"
-    assert folds.label("Code of this cell", "A") == folds.label("", "A") == "A"
-
-
 def test_what_a_long_bar_says():
     assert folds.summary(["the test", "the test"]) == "the test"
     assert folds.summary(["a and b", "the test"]) == "a, b and the test"
