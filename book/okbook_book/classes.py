@@ -458,6 +458,7 @@ def build():
         "nb_execution_mode": "off",
         "nb_mime_priority_overrides": [[ClassBuilder.name, "text/plain", 1]],
         "external_toc_path": contents(),
+        "external_toc_exclude_missing": True,
     }
     said = io.StringIO()  # the book's own build says what is wrong with the sources
     with patch_docutils(), docutils_namespace():

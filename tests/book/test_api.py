@@ -5,13 +5,16 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 import zlib
+from gettext import NullTranslations
 from html import unescape
 from types import SimpleNamespace
 
 import browsing
 import pytest
 from docutils import nodes
+from sphinx.ext.autosummary import generate
 from test_browser import browser  # noqa: F401
 
 import okbook
@@ -19,9 +22,6 @@ from okbook_book import api, api_pages, equations, fingerprint, pages
 
 HTML = equations.ROOT / "_build" / "html"
 API = HTML / "nbs" / "api"
-SOURCES = api_pages.sources()
-PUBLIC = [entry for entries in api_pages.packages().values() for entry in entries]
-ROW = re.compile(r"^   \* - :py:\w+:`[^<`]+<([\w.]+)>`\n     - (.*)$", re.M)
 LARGEST = 275_000  # bytes of a page, with the whole source of a class
 PHONE = {"width": 375, "height": 812}
 WIDE = """fonts => [...document.querySelectorAll("html, .sig, .api-source pre, table")]
@@ -39,41 +39,29 @@ def faces():
             yield shown
 
 
-def test_every_public_name_has_one_page_and_one_line():
-    wanted = {f"{m}.{n}" for m in faces() for n in importlib.import_module(m).__all__}
-    assert {entry.qualname for entry in PUBLIC} == wanted
-    lines = [name for text in SOURCES.values() for name, _ in ROW.findall(text)]
-    assert sorted(lines) == sorted(wanted)
-    described = [
-        name
-        for text in SOURCES.values()
-        for name in re.findall(r"^\.\. auto\w+:: ([\w.]+)$", text, re.M)
-    ]
-    assert sorted(described) == sorted(e.qualname for e in PUBLIC)
-    assert all(entry.docname in SOURCES for entry in PUBLIC)
-    lower = [name.lower() for name in SOURCES]
-    assert len(set(lower)) == len(lower), "two files of one name on some machines"
+PACKAGES = [*faces()]
+PUBLIC = [f"{m}.{n}" for m in PACKAGES for n in importlib.import_module(m).__all__]
+NO_EXCEPTIONS = [
+    name
+    for name in PUBLIC
+    if not inspect.isclass(found := api_pages.find(name))
+    or not issubclass(found, Exception)
+]
+ROW = re.compile(r'<tr[^>]*><td><p><a [^>]*#([\w.]+)".*?</td>\s*<td><p>(.*?)</p>', re.S)
 
 
-@pytest.mark.parametrize("package", api_pages.packages())
-def test_every_line_has_a_sentence(package):
-    rows = ROW.findall(SOURCES[f"{api_pages.FOLDER}/{package}"])
-    lacking = [n for n, said in rows if len(said.split()) < 2 or said[-1] != "."]
-    assert rows and not lacking
-
-
-@pytest.mark.parametrize(
-    "text, first",
-    [
-        ("Fit it.\n\nMore.", "Fit it."),
-        ("As in ``f.x``, e.g. here. Then more.", "As in ``f.x``, e.g. here."),
-        ("Two lines\nof one sentence (eq. 3). More.", None),
-        ("No end", "No end"),
-    ],
-)
-def test_first_sentence(text, first):
-    wanted = first or "Two lines of one sentence (eq. 3)."
-    assert api_pages.first_sentence(text) == wanted
+@pytest.fixture
+def app(tmp_path):
+    "What autosummary asks of Sphinx, with the list of the packages and the template."
+    app = generate.DummyApplication(NullTranslations())
+    generate.setup_documenters(app)
+    app.srcdir = tmp_path
+    app.config.templates_path = [str(equations.ROOT / "book" / "templates")]
+    app.config.autosummary_ignore_module_all = False
+    app.config.external_site_map = {api_pages.INDEX}
+    (tmp_path / api_pages.INDEX).mkdir(parents=True)
+    shutil.copy(equations.ROOT / f"{api_pages.INDEX}.md", tmp_path / "nbs")
+    return app
 
 
 def test_private_bases_are_replaced_by_public_ones():
@@ -94,15 +82,17 @@ def test_private_bases_are_replaced_by_public_ones():
     assert bases == [object]
 
 
-def test_pages_are_written_once(tmp_path):
-    "What has not changed is not written again, and what is gone is removed."
-    folder = tmp_path / api_pages.FOLDER
-    folder.mkdir(parents=True)
+def test_pages_are_written_once(app, tmp_path):
+    """Each package and each public name has a page. What has not changed is not written
+    again, and what is gone is removed."""
+    folder = tmp_path / api_pages.INDEX
     (folder / "okbook.gone.rst").write_text("gone")
-    api_pages.write_sources(tmp_path)
+    api_pages.write_sources(app)
     found = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
-    assert {f"{api_pages.FOLDER}/{p.stem}" for p in found} == set(SOURCES)
-    api_pages.write_sources(tmp_path)
+    assert sorted(p.stem for p in found) == sorted(PACKAGES + PUBLIC)
+    lower = {p.stem.lower() for p in found}
+    assert len(lower) == len(found), "two files of one name on some machines"
+    api_pages.write_sources(app)
     assert {p: p.stat().st_mtime_ns for p in folder.iterdir()} == found
 
 
@@ -155,7 +145,17 @@ def test_a_definition_that_moves_keeps_its_label(monkeypatch):
 
 
 def test_built_pages_are_those_of_the_package(built):
-    assert set(built) == {name.rpartition("/")[2] for name in SOURCES}
+    assert set(built) == {*PACKAGES, *PUBLIC}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_has_one_line_with_a_sentence(built, package):
+    "In the order of the book's pages."
+    rows = dict(ROW.findall(built[package]))
+    names = [n for n in PUBLIC if n.rpartition(".")[0] == package]
+    assert [*rows] == sorted(names, key=api_pages.order)
+    assert len(rows) == len(ROW.findall(built[package]))
+    assert all(len(s.split()) > 1 and s.endswith(".") for s in rows.values())
 
 
 def test_built_pages_are_light(built):
@@ -170,14 +170,13 @@ def test_built_pages_link_to_the_book_and_back(built):
         for page in {doc for doc, _ in equations.chapters().values()}
     }
     lacking = []
-    for entry in PUBLIC:
-        page = equations.chapters()[entry.module][0]
-        cell = f"{page.rpartition('/')[2]}.html#def-{entry.name}"
-        there = f'href="../{cell}"' in built[entry.qualname]
-        anchor = f'id="def-{entry.name}"' in book[page]
-        back = f'href="api/{entry.qualname}.html#{entry.qualname}"' in book[page]
-        if not (there and anchor and back):
-            lacking.append((entry.qualname, there, anchor, back))
+    for name in PUBLIC:
+        page, anchor = api_pages.page(name), f"def-{name.rpartition('.')[2]}"
+        there = f'href="../{page.rpartition("/")[2]}.html#{anchor}"' in built[name]
+        cell = f'id="{anchor}"' in book[page]
+        back = f'href="api/{name}.html#{name}"' in book[page]
+        if not (there and cell and back):
+            lacking.append((name, there, cell, back))
     assert not lacking
 
 
@@ -199,20 +198,17 @@ def test_methods_that_scikit_learn_generates_are_hidden(built):
 
 def test_a_class_lists_its_members(built):
     "Each member that is described has one line."
-    for entry in PUBLIC:
-        if entry.kind == "class":
-            text = built[entry.qualname]
-            described = re.findall(rf'<dt [^>]*id="{entry.qualname}\.(\w+)"', text)
-            table = "".join(re.findall(r"<table.*?</table>", text, re.S))
-            rows = re.findall(rf'<a [^>]*href="#{entry.qualname}\.(\w+)"', table)
-            assert rows == described, entry.qualname
+    for name in NO_EXCEPTIONS:
+        described = re.findall(rf'<dt [^>]*id="{name}\.(\w+)"', built[name])
+        table = "".join(re.findall(r"<table.*?</table>", built[name], re.S))
+        assert re.findall(rf'<a [^>]*href="#{name}\.(\w+)"', table) == described, name
 
 
 def test_the_sidebar_stops_at_the_packages(built):
     text = built["okbook.trees"]
     sidebar = text[text.index("bd-sidebar-primary") : text.index("<main")]
     links = set(re.findall(r'href="(okbook[\w.]*)\.html"', sidebar))
-    assert links <= {*api_pages.packages()} and len(links) > 5
+    assert links <= {*PACKAGES} and len(links) > 5
 
 
 def test_inventory_has_name_and_version(built):
@@ -222,18 +218,16 @@ def test_inventory_has_name_and_version(built):
     names = {
         line.split(" ")[0] for line in zlib.decompress(packed).decode().split("\n")
     }
-    assert {entry.qualname for entry in PUBLIC} <= names
-    assert {*api_pages.packages(), "okbook.rkhs.OutputKernelRidge.predict"} <= names
+    assert {*PACKAGES, *PUBLIC, "okbook.rkhs.OutputKernelRidge.predict"} <= names
 
 
 @pytest.mark.browser
 def test_signatures_wrap_on_a_phone(built, browser):  # noqa: F811
     "The longest ones: nothing of a page scrolls sideways."
-    functions = [e for e in PUBLIC if e.kind != "exception"]
-    longest = sorted(functions, key=lambda e: len(str(inspect.signature(e.function))))
+    lengths = {n: len(str(inspect.signature(api_pages.find(n)))) for n in NO_EXCEPTIONS}
     wide, tab = [], browser.new_page(viewport=PHONE)
-    for entry in longest[-8:]:
-        tab.goto((API / f"{entry.qualname}.html").as_uri())
+    for name in sorted(lengths, key=lengths.get)[-8:]:
+        tab.goto((API / f"{name}.html").as_uri())
         wide += tab.evaluate(WIDE, browsing.FONTS)
     tab.close()
     assert not wide
