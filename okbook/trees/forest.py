@@ -9,12 +9,14 @@ __all__ = ['mean_weights', 'bootstrap_counts', 'out_of_bag_weights', 'OutputKern
 # %% ../../nbs/01_trees_5_ensembles.ipynb #b5000005
 import warnings
 from functools import cached_property
+from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from joblib.parallel import ThreadingBackend, get_active_backend
 from numba import njit
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -24,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._extras import tqdm
 from .._types import Array, ArrayLike, KernelLike, Outputs, Seed, Sparse
 from ..core.predictor import _Queries
+from ..core.scale import map_in_threads
 from .growth import TREE_CONSTRAINTS, check_queries, prepare_growth
 from .lookup import LeafMixin, LeftOutLeaves
 from okbook.trees.nodes import (
@@ -186,6 +189,22 @@ def _grow_one(grower, seed, split_seed, n_draws, sample_weight, ccp_alpha):
     return prune_tree(tree, ccp_alpha) if ccp_alpha > 0 else tree
 
 
+def _grow_all(grower, seeds, how, n_jobs):
+    """The trees of an ensemble, small ones several at a time: grown by threads, or by
+    the workers of a cluster if joblib has been told of one."""
+    size = min(8, max(1, 2**14 // grower.n_samples))
+    parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+
+    def grow(part):
+        return [_grow_one(grower, *seed, *how) for seed in part]
+
+    backend, _ = get_active_backend(prefer="threads")
+    if isinstance(backend, ThreadingBackend):
+        return chain.from_iterable(map_in_threads(grow, parts, n_jobs))
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    return chain.from_iterable(workers(delayed(grow)(part) for part in parts))
+
+
 def _as_estimator(tree, params, shared):
     "A fitted tree of an ensemble: it shares the outputs, and owns its nodes."
     member = OutputKernelTree(**params)
@@ -339,9 +358,7 @@ class _Forest(LeafMixin, BaseEstimator):
         seeds = _tree_seeds(check_random_state(self.random_state), self.n_estimators)
         n_draws = _resolve_max_samples(self.max_samples, len(X), sample_weight)
         how = n_draws * self.bootstrap, sample_weight, self.ccp_alpha
-        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(_grow_one)(grower, *seed, *how) for seed in seeds
-        )
+        grown = _grow_all(grower, seeds, how, self.n_jobs)
         name, silent = type(self).__name__, not self.verbose
         grown = tqdm(grown, name, self.n_estimators, unit="tree", disable=silent)
         own = self.get_params(deep=False)
