@@ -924,8 +924,8 @@ def _judge_units(F, target, powers, push):
 @CERTIFICATES.add(
     "alignment-weights",
     "weights of largest alignment, and by single ones (thm-mklmach-alignment)",
-    "scipy.optimize.nnls on the matrices as long vectors; their cosines",
-    "1e-7 of the alignment",
+    "scipy.optimize.nnls on the matrices as long vectors; the optimality conditions",
+    "1e-7 of the alignment, and of the slopes",
     draw=lambda rng: (
         _draw_pairs(rng) | {"method": str(rng.choice(["joint", "independent"]))}
     ),
@@ -946,7 +946,15 @@ def _judge_alignment_weights(X, mix, y, units, name, lam, balanced, method):
 
     ours = alignment_weights(grams, y, method)
     if method == "joint":
-        found = [compare(cosine(ours), cosine(theirs), 1e-7, 1.0, "alignment")]
+        # nnls may end before the largest alignment: then ours must be a solution itself
+        K = combine_grams(grams, ours)
+        rest = T - np.sum(K * T) / (np.sum(K * K) or 1.0) * K
+        slopes = [np.sum(G * rest) / np.linalg.norm(G) for G in grams]
+        short = beyond(cosine(theirs) - cosine(ours))
+        found = [
+            compare(short, 0.0, 1e-7, 1.0, "alignment"),
+            compare(beyond(slopes), 0.0, 1e-7, len(T), "slope"),
+        ]
     else:
         single = np.array([beyond(cosine(e)) for e in np.eye(len(grams))])
         single /= np.linalg.norm(single) or 1.0
