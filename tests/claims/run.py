@@ -30,8 +30,9 @@ class Records(list):
 def attack_all(claims, seconds, seed, quiet=True):
     """Attack claims until the time is over; the next turn is that of the claim that
     has used the least. A claim that has failed is not tried again. Time counts after
-    a first round, in which Numba compiles. An interruption leaves what was done."""
-    records, turns, start = Records(map(Record, claims)), 0, None
+    a first round, in which Numba compiles. An interruption leaves what was done. A seed
+    has the same problems for a claim on every machine; a faster one tries more."""
+    records, start = Records(map(Record, claims)), None
     shown = "{percentage:3.0f}%|{bar}| {n:.0f} of {total:.0f} s{postfix}"
     with tqdm(total=seconds, disable=quiet, bar_format=shown) as bar:
         while left := [record for record in records if not record.failure]:
@@ -47,14 +48,13 @@ def attack_all(claims, seconds, seed, quiet=True):
             bar.set_postfix_str(record.claim.name, refresh=False)
             begun = time.monotonic()
             try:
-                attack(record.claim, (seed << 32) + turns, TURN, record)
+                attack(record.claim, (seed << 32) + record.attempts, TURN, record)
             except KeyboardInterrupt:
                 records.interrupted = True
                 break
             except Exception as error:
                 record.failure = "".join(traceback.format_exception(error, limit=-3))
             record.seconds += time.monotonic() - begun
-            turns += 1
     return records
 
 
