@@ -285,9 +285,8 @@ def _intervals(checked, value, best):
 
 
 # Units of the kernels that are further apart than this leave too few digits of a sum,
-# and so do thresholds of the dual problem below this part of the sums over pairs. A
-# solver has come near within so many tolerances.
-_FAR, _NO_THRESHOLD, _NEAR = 1e8, 1e-10, 10.0
+# and so do thresholds of the dual problem below this part of the sums over pairs.
+_FAR, _NO_THRESHOLD = 1e8, 1e-10
 
 
 def _solved(solve):
@@ -302,8 +301,7 @@ def _endings(problem, regularizer, lams, found, ends, n_warnings, tol):
     """A solver stops at its tolerance, or warns. It may warn only if a threshold is
     next to nothing, or if the checker, too, sees a gap that is wider, and rounding
     explains it: the values of the kernels, which are in single precision, move the
-    objective by more, or units are far apart; or if it has come near, where weights
-    that are far larger, and move the objective by more, are as good but for that."""
+    objective by more, or units are far apart."""
     wide = [not one.gap <= tol for one in found]
     checks = [identical(n_warnings, sum(wide), "warnings")]
     size = np.abs(problem.Z)
@@ -318,7 +316,6 @@ def _endings(problem, regularizer, lams, found, ends, n_warnings, tol):
             on = one.mu > 0
             slopes = 0.5 * lam * regularizer.gradient(one.mu) / (problem.w @ size)
             needed = hard or slopes[on].min(initial=np.inf) < _NO_THRESHOLD
-            needed = needed or (end[1] > tol and one.gap <= _NEAR * tol)
             checks.append(identical(needed, True, "a needless warning"))
     return checks
 
