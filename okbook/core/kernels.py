@@ -278,7 +278,7 @@ def _is_plain(Y):
 
 
 def _n_columns(Y):
-    """Columns of a matrix, one of a vector of numbers; objects have none."""
+    """Columns of a matrix; vectors of numbers, and objects, count as none."""
     return Y.shape[1] if getattr(Y, "ndim", 1) == 2 else 0
 
 

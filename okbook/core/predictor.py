@@ -2222,13 +2222,13 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
                 bound = 4.0 * (reach + self._inputs.squares.max())
             check_finite(bound, "The squared distance of inputs", X=X)
             return nearest_vectors(X, self._inputs, k)[0]
-        nearest, kernel, terms = [], self.input_kernel_, KERNEL_TERMS
+        nearest, kernel = [], self.input_kernel_
+        terms = KERNEL_TERMS if kernel is None else kernel.n_terms(X)
         own, lengths = np.abs(self._squares), np.sqrt(np.abs(self._squares))
         for rows in _blocks(len(X), self._n_outputs_given, budget=2**20):
             K = self._cross_gram(X[rows])
             sizes = np.abs(K)
             if kernel is not None:
-                terms = kernel.n_terms(X)
                 sizes = np.outer(np.sqrt(np.abs(kernel.diag(X[rows]))), lengths)
             error = sum_rounding(terms, own + 2.0 * sizes)
             nearest.append(first_k_smallest(self._squares - 2.0 * K, error, k))
