@@ -749,6 +749,7 @@ class _SolverState:
     lam: float
     n_passes: float = 0.0
     n_iter: int = 0
+    slack: float = _MOST_SLACK
     mu: np.ndarray | None = None
     objective: float = np.inf
     dual: float = 0.0
@@ -811,7 +812,9 @@ class _NewtonSolver:
         linear = 0.5 * state.lam * self.flat_value(point.mu)
         allowed = _SLACK_PART * self.tol * point.objective
         slack = min(_MOST_SLACK, allowed / max(linear, _TINY))
-        state.n_iter += 1
+        if delta == point.delta:  # or two problems could take turns
+            slack = min(slack, state.slack)
+        state.slack, state.n_iter = slack, state.n_iter + 1
         return self.descend(point, state.lam, delta, slack)
 
     def closes(self, state, point, n_passes):

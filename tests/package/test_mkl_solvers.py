@@ -341,6 +341,24 @@ def test_newton_step_is_optimal_for_its_model():
         assert after.min() >= 0 and slope.min() > -1e-8 and abs(slope @ after) < 1e-8
 
 
+@pytest.mark.parametrize(
+    "x, z, y",
+    [
+        ([-0.1, -0.1, -0.8, -0.8, -0.1, 1.6, -0.1], [0, 0, 0, 1, 1, 1, 1], "0111001"),
+        ([-0.9, -0.9, -0.9, -1.5, -0.9, -1.5, 0.4], [0, 1, 0, 0, 1, 1, 0], "0011110"),
+        ([-0.5, -0.5, -0.4, 0.3, -0.5, -0.4, -0.4], [0, 0, 0, 1, 1, 0, 0], "1001010"),
+    ],
+)
+def test_two_slacks_do_not_take_turns(x, z, y):
+    """A kernel with small values comes in with a large slack, and its large weight
+    allows a small one, which takes it out again: some gaps stayed at a half."""
+    X = np.array([x, 0.05 * np.array(z)])
+    X -= X.mean(axis=1, keepdims=True)
+    problem = PairProblem([np.outer(x, x) for x in X], list(map(int, y)))
+    found = solve_newton(problem, make_regularizer("l1", 2), 1e-4, tol=1e-4)
+    assert found.gap <= 1e-4
+
+
 def test_secants_and_bisections():
     "A convex function whose slope changes its sign where it is told."
     for root in (1e-4, 0.2, 0.77, 0.999):
