@@ -7,12 +7,14 @@ __all__ = ['is_psd', 'check_gram', 'check_psd', 'pivoted_cholesky', 'is_factor']
 
 # %% ../../nbs/00_core_11_gram.ipynb #a1830d2a
 from collections.abc import Callable
+from ctypes import CFUNCTYPE, byref, c_char_p, c_int, c_void_p
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
+from numba.extending import get_cython_function_address
 from sklearn.utils._param_validation import Interval, validate_params
 
 from .._types import Array, ArrayLike, Inputs
@@ -105,11 +107,20 @@ def _indefinite(K, tol=None, max_exact=3000, n_steps=30):
     )
 
 
+# LAPACK's function by its address: SciPy's own call of it keeps Python's lock, and
+# threads that check matrices would wait for each other.
+_dpotrf = CFUNCTYPE(None, c_char_p, c_void_p, c_void_p, c_void_p, c_void_p)(
+    get_cython_function_address("scipy.linalg.cython_lapack", "dpotrf")
+)
+
+
 def _cholesky_succeeds(K, shift):
     """Whether ``K + shift I`` has a Cholesky factorisation."""
     A = np.array(K, dtype=np.float64, order="F")
     A[np.diag_indices(len(A))] += shift + np.finfo(float).tiny
-    return sla.lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)[1] == 0
+    n, found = c_int(len(A)), c_int()
+    _dpotrf(b"L", byref(n), A.ctypes.data, byref(n), byref(found))
+    return found.value == 0
 
 # %% ../../nbs/00_core_11_gram.ipynb #45c2c4bc
 def _lowest_rayleigh(K, n_steps):

@@ -10,12 +10,14 @@ __all__ = ['sum_to_one', 'combine_grams', 'StandardizedKernelsMixin', 'KernelCom
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -23,6 +25,7 @@ from sklearn.svm import SVC
 from sklearn.utils import (
     Bunch,
     _safe_indexing,
+    as_float_array,
     check_consistent_length,
     check_random_state,
 )
@@ -43,13 +46,16 @@ from okbook.core.checks import (
 )
 from ..core.predictor import check_labels
 from ..core.rounding import first_largest, vector_distances
+from ..core.scale import map_in_threads
 from ..core.scores import check_folds, warn_at_end
 from .duality import lam_max, solve_cvxpy
 from okbook.mkl.pairs import (
     LOST,
     REGULARIZERS,
     PairProblem,
+    _centred_and_scaled,
     _size_and_rounding,
+    _worth_threads,
     check_classes,
     gram_moments,
     make_regularizer,
@@ -192,12 +198,22 @@ def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
     array([[3., 1.],
            [1., 3.]])
     """
-    total = 0.0
+    kinds = [np.float64, np.float32]
+    return _weighted_sum(
+        grams, weights, lambda K: check_array(K, dtype=kinds, input_name="A kernel")
+    )
+
+
+def _weighted_sum(grams, weights, check=np.asarray):
+    """What ``combine_grams`` does, by default without a check."""
+    total = None
     for weight, K in zip(weights, grams):
-        if weight or np.isscalar(total):
-            K = check_array(K, dtype=[np.float64, np.float32], input_name="A kernel")
-            total = total + weight * K
-    return total  # type: ignore[return-value]
+        if total is None:
+            total = weight * check(K)
+            term = np.empty_like(total)
+        elif weight:
+            total += np.multiply(weight, check(K), out=term)
+    return total
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #8764df90
 class StandardizedKernelsMixin:
@@ -422,44 +438,56 @@ class StandardizedKernelsMixin:
     def _standardized(self, grams):
         """Check, centre and scale; a kernel that is constant is refused by its name,
         but in a fold it becomes zero."""
-        for m, K in enumerate(grams):
-            proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
-            name = f"kernels[{m}]"
-            K = check_gram(K, name=name, psd=not proved)
-            name += f", {self._names[m]},"
-            if self.kernels_ and not self._in_fold and (proved or K.any()):
-                seen = _columns(self.X_fit_, self.kernels_[m][1])
-                if hasattr(seen, "__array__"):
-                    seen = np.asarray(seen)
-                    refuse_underflow(K.diagonal(), seen, name, "X")
-            try:
-                self.moments_.append(gram_moments(K, self.center, self.scale))
-            except ValueError as error:
-                if not self._in_fold:
-                    but, how = "", "leave it out"
-                    if (K != K[0, 0]).any():
-                        but, how = (
-                            " but for its rounding",
-                            f"centre its inputs, or {how}",
-                        )
-                    raise ValueError(
-                        f"{name} gives all training examples the same point{but}, and "
-                        f"cannot be centred and scaled: {how}."
-                    ) from error
-                self.moments_.append((K.mean(axis=0, dtype=np.float64), np.inf))
-            means, _ = self.moments_[m]
-            standard = standardize_gram(K, self.moments_[m])
-            size, rounding = _size_and_rounding(K, means)
-            if rounding > LOST * size:
-                standard = 0.5 * (standard + standard.T)
-                if size > rounding and not self._in_fold:
-                    warnings.warn(
-                        f"{name} loses its digits when it is centred, up to "
-                        f"{rounding / size:.1g} of the mean of its diagonal: centre "
-                        "its inputs.",
-                        stacklevel=2,
-                    )
+        threads = self._threads(self.n_train_)
+        each = map_in_threads(self._standard, enumerate(grams), threads)
+        for m, (standard, moments, lost) in enumerate(each):
+            self.moments_.append(moments)
+            if lost < 1.0 and not self._in_fold:
+                warnings.warn(
+                    f"kernels[{m}], {self._names[m]}, loses its digits when it is "
+                    f"centred, up to {lost:.1g} of the mean of its diagonal: centre "
+                    "its inputs.",
+                    stacklevel=2,
+                )
             yield standard
+
+    def _threads(self, n_rows):
+        """Threads for matrices of so many rows."""
+        return _worth_threads(n_rows * self.n_train_, getattr(self, "n_jobs", None))
+
+    def _standard(self, numbered):
+        """One of the kernels, its moments, and the part of it that its rounding makes
+        up, or infinity where that does not matter."""
+        m, K = numbered
+        proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
+        if self._in_fold and isinstance(self.kernels, str):
+            K = as_float_array(np.asarray(K))  # a part of what has been checked
+        else:
+            K = check_gram(K, name=f"kernels[{m}]", psd=not proved)
+        name = f"kernels[{m}], {self._names[m]},"
+        if self.kernels_ and not self._in_fold and (proved or K.any()):
+            seen = _columns(self.X_fit_, self.kernels_[m][1])
+            if hasattr(seen, "__array__"):
+                seen = np.asarray(seen)
+                refuse_underflow(K.diagonal(), seen, name, "X")
+        try:
+            means, scale = gram_moments(K, self.center, self.scale)
+        except ValueError as error:
+            if not self._in_fold:
+                but, how = "", "leave it out"
+                if (K != K[0, 0]).any():
+                    but, how = " but for its rounding", f"centre its inputs, or {how}"
+                raise ValueError(
+                    f"{name} gives all training examples the same point{but}, and "
+                    f"cannot be centred and scaled: {how}."
+                ) from error
+            means, scale = K.mean(axis=0, dtype=np.float64), np.inf
+        standard = _centred_and_scaled(K, means, scale)
+        size, rounding = _size_and_rounding(K, means)
+        if rounding <= LOST * size:
+            return standard, (means, scale), np.inf
+        lost = rounding / size if size > rounding else np.inf
+        return 0.5 * (standard + standard.T), (means, scale), lost
 
     _in_fold = False  # of a cross-validation inside a fit
 
@@ -475,14 +503,25 @@ class StandardizedKernelsMixin:
         scaled as those were."""
         check_is_fitted(self, "moments_")
         X = self._check_inputs(self._stack(X, square=False), reset=False)
-        for m, moments in enumerate(self.moments_):
+        return self._checked_query_grams(X)
+
+    def _checked_query_grams(self, X):
+        """The same for inputs that ``_check_inputs`` has seen."""
+        return map_in_threads(
+            lambda given: standardize_gram(*given),
+            zip(self._raw_query_grams(X), self.moments_),
+            self._threads(_num_samples(X)),
+        )
+
+    def _raw_query_grams(self, X):
+        """Gram matrices as the kernels compute them."""
+        for m in range(self.n_kernels_):
             if self.X_fit_ is None:
-                K = X[:, m]
+                yield X[:, m]
             else:
                 kernel, columns = self.kernels_[m]
                 both = (_seen_by(kernel, part, columns) for part in (X, self.X_fit_))
-                K = kernel.gram(*(self._moved(m, part) for part in both))
-            yield standardize_gram(K, moments)
+                yield kernel.gram(*(self._moved(m, part) for part in both))
 
     def __sklearn_tags__(self):
         """A stack has three dimensions."""
@@ -705,7 +744,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
             The weighted sum of their Gram matrices, centred and scaled as in training.
         """
         check_is_fitted(self, "weights_")
-        return combine_grams(self._query_grams(X), self.weights_)
+        return _weighted_sum(self._query_grams(X), self.weights_)
 
     def get_feature_names_out(self, input_features: None = None) -> Array:
         """Names of the columns of the combined kernel, so that ``set_output`` works.
@@ -790,20 +829,33 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
 _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge
 
 
-def _single(grams):
-    """Gram matrices in single precision, in which the machines keep them."""
-    kept = []
-    for m, K in enumerate(grams):
-        with np.errstate(over="ignore"):
-            kept.append(K.astype(np.float32))
-        if not is_finite(kept[m]):
-            raise ValueError(
-                f"kernels[{m}] has a largest entry of {np.abs(K).max():.3g}: the "
-                f"machines keep kernels in single precision, which holds "
-                f"{np.finfo(np.float32).max:.2g} at most. Scale the kernel, as "
-                f"standardize_gram does."
-            )
+def _single(m, K):
+    """A Gram matrix in single precision, in which the machines keep it."""
+    with np.errstate(over="ignore"):
+        kept = K.astype(np.float32)
+    if not is_finite(kept):
+        raise ValueError(
+            f"kernels[{m}] has a largest entry of {np.abs(K).max():.3g}: the machines "
+            f"keep kernels in single precision, which holds "
+            f"{np.finfo(np.float32).max:.2g} at most. Scale the kernel, as "
+            f"standardize_gram does."
+        )
     return kept
+
+
+class _StackPart:
+    """Rows and columns of a stack of Gram matrices, or of one of them, which are copied
+    when they become an array."""
+
+    def __init__(self, X, rows, columns):
+        self.X, self.rows, self.columns = X, rows, columns
+        self.shape = (len(rows), *X.shape[1:-1], len(columns))
+
+    def __getitem__(self, key):
+        return _StackPart(self.X[key], self.rows, self.columns)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.X.take(self.rows, axis=0).take(self.columns, axis=-1)
 
 
 class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, ABC):
@@ -844,6 +896,11 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
     def _learn_weights(self, grams, y, settings):
         """Weights of kernels from training Gram matrices and classes, one row for each
         of some settings."""
+
+    def _standard(self, numbered):
+        """In single precision."""
+        K, moments, lost = super()._standard(numbered)
+        return _single(numbered[0], K), moments, lost
 
     def _settings(self, n_kernels):
         """What is chosen by cross-validation besides C: nothing."""
@@ -891,7 +948,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         self.classes_ = np.unique(y)
         check_class_weight(self.class_weight, self.classes_)
         X = self._check_inputs(X, reset=True)
-        grams = _single(self._checked_grams(X, y))
+        grams = list(self._checked_grams(X, y))
         grid = sorted(positive_grid(self.C, "C"))
         settings = self._settings(len(grams))
         setting, self.C_ = settings[0], grid[0]
@@ -906,7 +963,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
                 f"No kernel is used: all weights are zero. {self._why_zero(grams, y)}",
                 stacklevel=2,
             )
-        K = combine_grams(grams, sum_to_one(self.weights_))
+        K = _weighted_sum(grams, sum_to_one(self.weights_))
         self.machine_ = self._machine(K, y, self.C_)
         if self.probability:
             smallest = np.unique(y, return_counts=True)[1].min()
@@ -930,7 +987,7 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             divided by their sum.
         """
         check_is_fitted(self, "weights_")
-        return combine_grams(self._query_grams(X), sum_to_one(self.weights_))
+        return _weighted_sum(self._query_grams(X), sum_to_one(self.weights_))
 
     def decision_function(self, X: Outputs) -> Array:
         """Decision values of the support vector machine.
@@ -1003,9 +1060,12 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
         folds = check_folds(cv, y, classifier=True)
         self._check_parts(y, [y[train] for train, _ in folds])
-        scores = np.mean(
-            [self._fold_scores(X, y, *parts, settings, grid) for parts in folds], axis=0
-        )
+        threads = self._threads(self.n_train_)
+        left = len(folds) % effective_n_jobs(threads)  # these have all threads inside
+        each = partial(self._fold_scores, X, y, settings, grid)
+        scores = list(map_in_threads(each, folds[: len(folds) - left], threads))
+        scores += [each(fold, threads) for fold in folds[len(folds) - left :]]
+        scores = np.mean(scores, axis=0)
         best = first_largest(scores.ravel(), len(folds) + 2)
         best = np.unravel_index(best, scores.shape)
         return settings[best[0]], grid[best[1]], scores
@@ -1022,22 +1082,20 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             weights[:, used] = self._learn_weights(some, y, settings)
         return weights
 
-    def _fold_scores(self, X, y, train, held, settings, grid):
+    def _fold_scores(self, X, y, settings, grid, fold, n_jobs=None):
         """Scores on the held part, one row a setting, one column a value of C: all is
         learnt again, on the training part."""
+        train, held = fold
         fold = clone(self)
-        fold._in_fold = True
+        fold._in_fold, fold.n_jobs = True, n_jobs
         scorer = check_scoring(SVC(kernel="precomputed"), self.scoring)
-        parts = (self._part(X, rows, train) for rows in (train, held))
-        both = (
-            fold._training_grams(next(parts), y[train]),
-            fold._query_grams(next(parts)),
-        )
-        grams, queries = map(_single, both)
+        part, held_part = (self._part(X, rows, train) for rows in (train, held))
+        grams = list(fold._checked_grams(part, y[train]))
+        queries = [_single(*K) for K in enumerate(fold._checked_query_grams(held_part))]
         scores = np.empty((len(settings), len(grid)))
         weights = fold._fold_weights(grams, y[train], settings)
         for row, shares in zip(scores, map(sum_to_one, weights)):
-            K, K_held = (combine_grams(part, shares) for part in (grams, queries))
+            K, K_held = (_weighted_sum(part, shares) for part in (grams, queries))
             machines = [self._machine(K, y[train], C) for C in grid]
             try:
                 row[:] = [scorer(machine, K_held, y[held]) for machine in machines]
@@ -1050,8 +1108,9 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
 
     def _part(self, X, rows, columns):
         """Some of the inputs; of a stack also the columns of the training part."""
-        part = _safe_indexing(X, rows)
-        return part[:, :, columns] if isinstance(self.kernels, str) else part
+        if isinstance(self.kernels, str):
+            return _StackPart(X, rows, columns)
+        return _safe_indexing(X, rows)
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #35e19713
 class UniformMKL(_KernelMachine):

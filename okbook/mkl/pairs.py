@@ -89,6 +89,15 @@ def gram_moments(
     return means, float(size) if scale else 1.0
 
 # %% ../../nbs/04_mkl.ipynb #80b1e7b0
+def _centred_and_scaled(K, means, size):
+    """What ``standardize_gram`` does, without a check."""
+    rows = K.mean(axis=1, keepdims=True, dtype=np.float64) if means.any() else 0.0
+    out = np.subtract(K, rows, dtype=np.float64, order="C")
+    out -= means - means.mean()
+    out /= size
+    return out.astype(K.dtype, copy=False)
+
+
 def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Array:
     """Gram matrix with the training points' mean at the origin, and their mean squared
     length one.
@@ -131,9 +140,7 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
             f"moments must hold a mean for each of the {K.shape[1]} columns of K: got "
             f"shape {means.shape}."
         )
-    rows = K.mean(axis=1, keepdims=True, dtype=np.float64) if means.any() else 0.0
-    out = np.empty(K.shape, dtype=np.result_type(K.dtype, np.float32))
-    np.divide(K - rows - (means - means.mean()), size, out=out, casting="same_kind")
+    out = _centred_and_scaled(K, means, size)
     if moments is None:
         size, rounding = _size_and_rounding(K, means)
         out = 0.5 * (out + out.T) if rounding > LOST * size else out
@@ -283,6 +290,16 @@ def _pack_checked(m, K, n, check_psd, out):
         )
 
 # %% ../../nbs/04_mkl.ipynb #d87f8ded
+# Entries of a matrix from which threads pay: to start one takes .1 ms.
+_THREAD_ENTRIES = 2**18
+
+
+def _worth_threads(n_entries: int, n_jobs: int | None) -> int | None:
+    """The number of threads for work on matrices of so many entries: one if they are
+    small, else what was asked for."""
+    return n_jobs if n_entries >= _THREAD_ENTRIES else None
+
+
 def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
     """The upper triangles of p Gram matrices, which are checked, as the columns of one
     float32 matrix, its rows contiguous."""
@@ -574,7 +591,8 @@ class PairProblem:
                 "Give at least one kernel, and n_kernels with a generator, which "
                 "cannot tell their number."
             )
-        self.n, self.n_kernels, self.n_jobs = len(codes), p, n_jobs
+        self.n, self.n_kernels = len(codes), p
+        self.n_jobs = n_jobs = _worth_threads(self.n**2, n_jobs)
         self.Z = _pair_matrix(kernels, self.n, p, check_psd, n_jobs)
         self.t, self.pairs = pair_labels(codes), None
         if n_pairs is not None:

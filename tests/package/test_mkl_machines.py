@@ -154,6 +154,24 @@ def test_cross_validation_by_hand(iris):
     assert fitted.scores_[: best[0]].max(initial=0) < fitted.scores_.max()
 
 
+@pytest.mark.parametrize("cv", [2, 3])
+def test_threads_change_nothing(iris, cv, monkeypatch):
+    "Not where each has a fold, nor where they share one; small matrices have one."
+    X, y, _, _ = iris
+    grams = [K.gram(X) for K in (LinearKernel(), RBFKernel(gamma=0.1))]
+    for kernels, inputs in ((None, X), ("precomputed", grams)):
+        one = TwoStageMKL(kernels, cv=cv).fit(inputs, y)
+        monkeypatch.setattr("okbook.mkl.pairs._THREAD_ENTRIES", 0)
+        two = TwoStageMKL(kernels, cv=cv, n_jobs=2).fit(inputs, y)
+        assert (two.lam_, two.C_) == (one.lam_, one.C_)
+        assert_allclose(two.scores_, one.scores_, rtol=1e-12)
+        assert_allclose(two.weights_, one.weights_, rtol=1e-6)
+        assert_allclose(
+            two.decision_function(inputs), one.decision_function(inputs), atol=1e-5
+        )
+        monkeypatch.undo()
+
+
 def test_best_kernel_is_a_grid_search(iris):
     X, y, _, _ = iris
     fitted = BestKernel(BLOCKS, C=(1, 10)).fit(X, y)
