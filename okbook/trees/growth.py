@@ -266,15 +266,37 @@ def _place_two_values(columns, place, usual, first, count):
 
 
 @njit(cache=True, nogil=True)
-def _list_other_value(columns, two, usual, begin, rare):
-    """The examples that have not the more frequent of two values, feature by
+def _place_runs(columns, features, sorted_examples, place, usual, first, count):
+    """The same of features whose values have been sorted. The examples of a run of
+    equal values keep their order: they are counted, not sorted."""
+    n = columns.shape[1]
+    head, length = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    for k in range(len(features)):
+        f, examples = features[k], sorted_examples[k]
+        column, row, start = columns[f], place[f], 0
+        for j in range(n):
+            if column[examples[j]] != column[examples[start]]:
+                start = j
+            head[examples[j]] = start
+            length[j] = 0
+        for i in range(n):
+            row[i] = head[i] + length[head[i]]
+            length[head[i]] += 1
+        start = length.argmax()
+        first[f], count[f], usual[f] = start, length[start], column[examples[start]]
+
+
+@njit(cache=True, nogil=True)
+def _list_rare(place, first, count, begin, rare):
+    """The examples that have not the most frequent value, in order, feature by
     feature."""
-    for f in np.flatnonzero(two):
-        at = np.intp(begin[f])
-        for i in range(columns.shape[1]):
-            if columns[f, i] != usual[f]:
-                rare[at] = i
-                at += 1
+    for f in range(len(place)):
+        for i in range(place.shape[1]):
+            at = np.uintp(place[f, i])
+            if at < first[f]:
+                rare[begin[f] + at] = i
+            elif at >= first[f] + count[f]:
+                rare[begin[f] + at - count[f]] = i
 
 
 def _sort_inputs(X):
@@ -302,48 +324,16 @@ def _sort_inputs(X):
     place, usual = np.empty((p, n), np.uint32), np.empty(p, columns.dtype)
     first, count = np.empty(p, np.uintp), np.empty(p, np.uintp)
     two = _place_two_values(columns, place, usual, first, count)
-    if two.all():
-        several = np.empty(0, np.uint32)
-    elif two.any():
-        part = _sort_columns(columns[~two])
-        place[~two], usual[~two], first[~two], count[~two], several = part
-    else:
-        place, usual, first, count, several = _sort_columns(columns)
+    if not two.all():
+        several = np.flatnonzero(~two)
+        examples = columns[several].argsort(axis=1)
+        _place_runs(columns, several, examples, place, usual, first, count)
     stop = np.cumsum(n - count)
     begin = stop - (n - count)
     rare = np.empty(stop[-1], np.uint32)
-    rare[np.repeat(~two, (n - count).astype(np.intp))] = several
-    _list_other_value(columns, two, usual, begin, rare)
+    _list_rare(place, first, count, begin, rare)
     bounds = np.stack([begin, begin + first, stop], axis=1)
     return Order(place, usual, rare, bounds)
-
-
-def _sort_columns(columns):
-    """Of features in the rows: the places, the most frequent value, where its run
-    begins and how long it is, and the examples with another one."""
-    p, n = columns.shape
-    found = columns.argsort(axis=1)
-    values = np.take_along_axis(columns, found, axis=1)
-    begins = np.ones((p, n), bool)  # runs of equal values
-    np.not_equal(values[:, 1:], values[:, :-1], out=begins[:, 1:])
-    # in a run by the number of the example; faster than a stable sort
-    keys = np.cumsum(begins, axis=1, dtype=np.uint64) << np.uint64(32)
-    keys |= found.astype(np.uint64)
-    keys.sort(axis=1)
-    example = keys.astype(np.uint32)
-    place, places = np.empty_like(example), np.arange(n, dtype=np.uint32)
-    np.put_along_axis(place, example, places[None], axis=1)
-    # each run is written at its first place, as its length
-    run = np.flatnonzero(begins)
-    length = np.zeros(p * n, np.uint32)
-    length[run] = np.diff(run, append=p * n)
-    length = length.reshape(p, n)
-    first = length.argmax(axis=1)
-    count = length[np.arange(p), first]
-    usual = values[np.arange(p), first]
-    # unsigned: what is below the first wraps around, and is large
-    rare = example[places - first.astype(np.uint32)[:, None] >= count[:, None]]
-    return place, usual, first.astype(np.uintp), count.astype(np.uintp), rare
 
 
 # A node is copied if at least so many features in one that is tried are few enough.
@@ -366,6 +356,8 @@ class TreeGrower:
     categories : ndarray of int of shape (p,), optional
         Number of categories of each column, 0 for a column of numbers; by default there
         are numbers only.
+    missing : bool, default=False
+        Whether there are values missing.
 
     Examples
     --------
@@ -382,15 +374,14 @@ class TreeGrower:
         outputs: GramOutputs | FactorOutputs,
         rules: Rules,
         categories: Array | None = None,
+        missing: bool = False,
     ) -> None:
         self.outputs, self.rules, self.n_samples = outputs, rules, len(X)
         self.ones = np.ones(len(X))  # the weights of all trees without weights
         self.categories = (
             np.zeros(X.shape[1], int) if categories is None else categories
         )
-        self.plain = not (
-            rules.max_leaf_nodes or self.categories.any() or np.isnan(X).any()
-        )
+        self.plain = not (rules.max_leaf_nodes or self.categories.any() or missing)
         if not self.plain:
             self.X = np.ascontiguousarray(X)
             return
@@ -698,7 +689,8 @@ def prepare_growth(
     outputs = search_form(model.kernel_, model.outputs_, training_gram.value)
     if isinstance(outputs, GramOutputs):  # an exact factor is a proof
         training_gram.check_psd()
-    grower = TreeGrower(X, outputs, rules, categories)
+    missing = model._has_missing  # type: ignore[attr-defined]
+    grower = TreeGrower(X, outputs, rules, categories, missing)
     return X, grower, sample_weight  # type: ignore[return-value]
 
 

@@ -1128,15 +1128,15 @@ def test_features_of_two_values_are_sorted_as_others_are():
         if seed % 3 == 0:
             X[:, 0] = rng.standard_normal(n)
         found = growth._sort_inputs(X)
-        columns = np.ascontiguousarray(X.T)
-        place, usual, first, count, rare = growth._sort_columns(columns)
-        assert_array_equal(found.place, place)
-        assert_array_equal(found.usual, usual)
-        assert_array_equal(found.rare, rare)
-        assert_array_equal(found.bounds[:, 1] - found.bounds[:, 0], first)
-        assert_array_equal(found.bounds[:, 2] - found.bounds[:, 0], n - count)
         order = np.argsort(X, axis=0, kind="stable")
-        assert_array_equal(np.argsort(place, axis=1).T, order)
+        assert_array_equal(np.argsort(found.place, axis=1).T, order)
+        for f in range(p):
+            values, counts = np.unique(X[:, f], return_counts=True)
+            assert counts[values == found.usual[f]] == counts.max()
+            begin, above, stop = found.bounds[f].astype(int)
+            rare = order[X[order[:, f], f] != found.usual[f], f]
+            assert_array_equal(found.rare[begin:stop], rare)
+            assert above - begin == (X[:, f] < found.usual[f]).sum()
 
 
 @pytest.mark.parametrize("kernel", ["linear", "dirac", "rbf"])
