@@ -126,10 +126,11 @@ def check_rows(X: Inputs) -> Array | Any | Sparse:
 # %% ../../nbs/03_forest_kernel_3_counting.ipynb #276263a9
 @njit(cache=True)
 def _leaf_intervals(left, right):
-    """Number the leaves from left to right. Of each node: its parent, its first
-    leaf, and the one after its last."""
+    """Number the leaves from left to right. Of each node: its parent, its depth, its
+    first leaf, and the one after its last."""
     n = len(left)
-    parent, first, last = np.full(n, -1), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    parent, depth = np.full(n, -1), np.zeros(n)
+    first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
     order, stack, found, top, count = (
         np.empty(n, np.int64),
         np.zeros(n + 1, np.int64),
@@ -147,12 +148,13 @@ def _leaf_intervals(left, right):
             count += 1
             continue
         parent[left[node]] = parent[right[node]] = node
+        depth[left[node]] = depth[right[node]] = depth[node] + 1.0
         stack[top], stack[top + 1] = right[node], left[node]
         top += 2
     for node in order[::-1]:
         if left[node] >= 0:
             first[node], last[node] = first[left[node]], last[right[node]]
-    return parent, first, last
+    return parent, depth, first, last
 
 # %% ../../nbs/03_forest_kernel_3_counting.ipynb #cb201a04
 class TreeShape(NamedTuple):
@@ -224,15 +226,11 @@ def tree_shape(
     t = members[0].tree_
     left = np.asarray(t.children_left, dtype=np.int64)
     right = np.asarray(t.children_right, dtype=np.int64)
-    parent, first, last = _leaf_intervals(left, right)
+    parent, depth, first, last = _leaf_intervals(left, right)
     if ancestor == "size":
         sizes = np.asarray(t.weighted_n_node_samples)
         value = 1.0 - sizes / sizes[0]
     else:
-        depth = np.zeros(len(left))
-        # parents come before children
-        for node in np.argsort(last - first, kind="stable")[::-1]:
-            depth[node] = 0.0 if parent[node] < 0 else depth[parent[node]] + 1.0
         value = 1.0 - 0.5**depth
     leaf = np.flatnonzero(left < 0)
     value[leaf] = 1.0

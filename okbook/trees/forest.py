@@ -176,13 +176,12 @@ def _tree_seeds(random_state, n_trees):
     return list(zip(seeds, splits))
 
 
-def _grow_one(grower, seed, split_seed, n_draws, sample_weight, ccp_alpha):
-    """One tree of an ensemble (the unit of parallel work); without draws it sees all
-    examples."""
+def _grow_one(grower, stream, seed, split_seed, n_draws, sample_weight, ccp_alpha):
+    """One tree of an ensemble; without draws it sees all examples."""
     weight = sample_weight
     if n_draws:
-        draw = np.random.RandomState(seed)
-        weight = _count_draws(draw, grower.n_samples, sample_weight, n_draws)
+        stream.seed(seed)
+        weight = _count_draws(stream, grower.n_samples, sample_weight, n_draws)
     tree = grower.grow(weight, split_seed)
     if n_draws:
         tree = tree._replace(weight=tree.weight.astype(np.int32))
@@ -196,7 +195,8 @@ def _grow_all(grower, seeds, how, n_jobs):
     parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
 
     def grow(part):
-        return [_grow_one(grower, *seed, *how) for seed in part]
+        stream = np.random.RandomState()  # seeded anew for each tree
+        return [_grow_one(grower, stream, *seed, *how) for seed in part]
 
     backend, _ = get_active_backend(prefer="threads")
     if isinstance(backend, ThreadingBackend):
