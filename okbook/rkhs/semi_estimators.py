@@ -425,17 +425,16 @@ class SmoothedRidgeMixin:
             solved = _solve_indefinite(*problem, self.others_, self._left)
         if solved is None:
             coefficients = spectrum.coefficients(self.labelled_, lam, lam2)
-            self.transduction_weights_ = spectrum._at_nodes(coefficients)
             self._other_dual = np.empty((0, len(self.labelled_)))
             if len(self.others_):
                 dual = spectrum.dual(self.labelled_, lam, lam2)
                 self._other_dual = dual[self.others_]
         else:
             self._other_dual, coefficients = solved
-            self.transduction_weights_ = spectrum._at_nodes(coefficients)
-            remainder = self._left @ self._other_dual
-            self.transduction_weights_[self.others_] += remainder
-        self.dual_coef_ = spectrum._in_rows(coefficients)
+        values, self.dual_coef_ = spectrum._values(coefficients)
+        if solved is not None:
+            values[self.others_] += self._left @ self._other_dual
+        self.transduction_weights_ = values
         return self
 
 # %% ../../nbs/02_rkhs_3_semi_estimators.ipynb #c0da7ba0
