@@ -282,6 +282,11 @@ def _n_columns(Y):
     return Y.shape[1] if getattr(Y, "ndim", 1) == 2 else 0
 
 
+def _kernel_terms(kernel, Y):
+    """The operations of a value of a kernel, or of a Gram matrix alone."""
+    return KERNEL_TERMS if kernel is None else kernel.n_terms(Y)
+
+
 def _refuse_endless(name, value):
     """Refuse NaN, infinity and what becomes infinite as a float."""
     if isinstance(value, Real) and not abs(value) <= float(np.finfo(float).max):

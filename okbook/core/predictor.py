@@ -49,6 +49,7 @@ from okbook.core.kernels import (
     LinearKernel,
     RBFKernel,
     _IndexKernel,
+    _kernel_terms,
     check_kernel,
     check_kernel_params,
     diffusion_gram,
@@ -1427,11 +1428,7 @@ class OutputKernelMixin:
 
     def _kernel_terms(self):
         """How many operations a value of the output kernel passes through."""
-        return (
-            KERNEL_TERMS
-            if self.kernel_ is None
-            else self.kernel_.n_terms(self.outputs_)
-        )
+        return _kernel_terms(self.kernel_, self.outputs_)
 
     def _decode_support(self, W):
         """Indices of the nearest training outputs of non-zero weight."""
@@ -2223,7 +2220,7 @@ class OutputKernelKNN(InputKernelMixin, OutputKernelMixin, BaseEstimator):
             check_finite(bound, "The squared distance of inputs", X=X)
             return nearest_vectors(X, self._inputs, k)[0]
         nearest, kernel = [], self.input_kernel_
-        terms = KERNEL_TERMS if kernel is None else kernel.n_terms(X)
+        terms = _kernel_terms(kernel, X)
         own, lengths = np.abs(self._squares), np.sqrt(np.abs(self._squares))
         for rows in _blocks(len(X), self._n_outputs_given, budget=2**20):
             K = self._cross_gram(X[rows])

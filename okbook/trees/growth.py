@@ -25,6 +25,7 @@ from .._types import Array, ArrayLike
 from ..core import DiracKernel, LinearKernel, OutputKernelMixin, pivoted_cholesky
 from ..core.checks import check_sample_weight
 from ..core.gram import is_factor
+from ..core.kernels import _kernel_terms
 from ..core.rounding import KERNEL_TERMS, sum_rounding
 from okbook.trees._splits import (
     Nodes,
@@ -194,7 +195,7 @@ def search_form(
             return FactorOutputs.of(phi)
         return GramOutputs.of(phi @ phi.T)._replace(terms=d + KERNEL_TERMS)
     K = np.ascontiguousarray(gram())
-    terms = KERNEL_TERMS if kernel is None else kernel.n_terms(outputs)
+    terms = _kernel_terms(kernel, outputs)
     if K.dtype == np.float64 and len(K) > 64:
         rank = min(len(K) // 8, LARGEST_RANK)
         rounding = sum_rounding(rank + KERNEL_TERMS, 1.0)  # of an entry of the diagonal
