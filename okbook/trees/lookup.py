@@ -232,8 +232,9 @@ def _number_rows(X, nodes, roots, missing_left, sets, out):
             out[i, t] = _row_reached(X, i, roots[t], nodes, missing_left, sets)
 
 
-# Trees times queries of a thread at least: a millisecond.
-_THREAD_STEPS = 2**14
+# Trees times queries of a thread at least, some milliseconds: a processor that sleeps
+# may take as long to wake up.
+_THREAD_STEPS = 2**17
 
 
 class ReachedLeaves:

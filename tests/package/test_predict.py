@@ -196,7 +196,7 @@ def test_threads_give_the_same(n_jobs):
         rng.normal(size=(300, 2)),
         rng.normal(size=(9000, 3)),
     )
-    model = ok.OutputKernelRandomForest(n_estimators=20, random_state=0, n_jobs=n_jobs)
+    model = ok.OutputKernelRandomForest(n_estimators=40, random_state=0, n_jobs=n_jobs)
     one = clone(model).set_params(n_jobs=1).fit(X, Y).predict(Q)
     assert_array_equal(model.fit(X, Y).predict(Q), one)
 
