@@ -322,21 +322,26 @@ class ReachedLeaves:
 
 # %% ../../nbs/01_trees_6_lookup.ipynb #341716fd
 @njit(cache=True, nogil=True)
-def _first_reached(rows, start, stop, samples, scores, errors):
+def _share_a_leaf(reached, leaves):
+    for t in range(len(reached)):
+        if reached[t] == leaves[t]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _first_reached(rows, leaves, scores, errors):
     """For each query the example of its leaves of the least score, the lowest one among
-    ties."""
-    best, seen = np.empty(len(rows), np.int64), np.full(scores.shape[1], -1)
+    ties. Whether an example is in one of them is asked only where its score is low."""
+    best = np.empty(len(rows), np.int64)
     for q in range(len(rows)):
         lowest, doubt = np.inf, 0.0
-        for leaf in rows[q]:
-            for k in range(start[leaf], stop[leaf]):
-                c = samples[k]
-                if seen[c] != q:
-                    seen[c] = q
-                    if scores[q, c] < lowest:
-                        lowest, doubt = scores[q, c], errors[q, c]
-        for c in range(len(seen)):
-            if seen[c] == q and scores[q, c] - lowest <= errors[q, c] + doubt:
+        for c in range(len(leaves)):
+            if scores[q, c] < lowest and _share_a_leaf(rows[q], leaves[c]):
+                lowest, doubt = scores[q, c], errors[q, c]
+        for c in range(len(leaves)):
+            near = scores[q, c] - lowest <= errors[q, c] + doubt
+            if near and _share_a_leaf(rows[q], leaves[c]):
                 best[q] = c
                 break
     return best
@@ -517,23 +522,24 @@ class LeafMixin(OutputKernelMixin):
         K = self.gram_
         if self._table("gram", lambda: K, W.shape[0]) is None:
             return super()._decode_support(W)
-        if "examples" not in self._tables:
-            self._tables["examples"] = _leaf_examples(self._grown_trees())
-        best, examples = [], self._tables["examples"]
+        if "leaves" not in self._tables:
+            self._tables["leaves"] = _leaves_of_examples(self._grown_trees(), len(K))
+        best, leaves = [], self._tables["leaves"]
         rows = W.activations.rows()
         for scores, errors in self._scores(W, K, K.diagonal(), "gram"):
             part, rows = np.split(rows, [len(scores)])
-            best.append(_first_reached(part, *examples, scores, errors))
+            best.append(_first_reached(part, leaves, scores, errors))
         return np.concatenate(best)
 
 
-def _leaf_examples(trees):
-    """Where the examples of each leaf begin and end in the lists of all trees, and
-    these lists."""
-    first = np.cumsum([0] + [len(tree.samples) for tree in trees])
-    spans = [
-        np.stack([tree.start, tree.stop])[:, tree.feature < 0] + begin
-        for tree, begin in zip(trees, first)
-    ]
-    start, stop = np.concatenate(spans, axis=1)
-    return start, stop, np.concatenate([tree.samples for tree in trees])
+def _leaves_of_examples(trees, n):
+    """The leaf that each of n training examples is in, tree by tree, numbered as
+    ``ReachedLeaves.rows`` does; -1 where a tree has not seen it."""
+    leaves, first = np.full((n, len(trees)), -1, np.int32), 0
+    for t, tree in enumerate(trees):
+        start, stop = np.stack([tree.start, tree.stop])[:, tree.feature < 0]
+        order = start.argsort()  # that of the samples
+        numbers = np.repeat(first + order, (stop - start)[order])
+        leaves[tree.samples, t] = numbers
+        first += len(order)
+    return leaves
