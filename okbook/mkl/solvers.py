@@ -750,7 +750,6 @@ class _SolverState:
     n_passes: float = 0.0
     n_iter: int = 0
     slack: float = _MOST_SLACK
-    moved: bool = True  # whether the last step did
     mu: np.ndarray | None = None
     objective: float = np.inf
     dual: float = 0.0
@@ -813,12 +812,10 @@ class _NewtonSolver:
         linear = 0.5 * state.lam * self.flat_value(point.mu)
         allowed = _SLACK_PART * self.tol * point.objective
         slack = min(_MOST_SLACK, allowed / max(linear, _TINY))
-        if delta == point.delta and state.moved:  # or two problems could take turns
+        if delta == point.delta:  # or two problems could take turns
             slack = min(slack, state.slack)
         state.slack, state.n_iter = slack, state.n_iter + 1
-        new = self.descend(point, state.lam, delta, slack)
-        state.moved = not np.allclose(new.mu, point.mu, rtol=1e-9, atol=0.0)
-        return new
+        return self.descend(point, state.lam, delta, slack)
 
     def closes(self, state, point, n_passes):
         """Whether a point closes the gap, or no steps are left; the state keeps it."""
@@ -849,20 +846,14 @@ class _NewtonSolver:
         second pass if need be."""
         # 1. the Hessian of the pairs in the zone, and of the regulariser
         H = self.loss.hessian(old) + lam * self.regularizer.quadratic
-        straight = not H.any()
         H[np.diag_indices_from(H)] += self.loss.damping + _RELATIVE_RIDGE * H.diagonal()
         # 2. the minimum of the parabola over weights that are not negative, and a pass
         mu = newton_step(H, old.mu, old.adjoint, self._threshold(old.mu, lam, slack))
         new = self.loss.evaluate(mu, delta)
         # 3. it is the next point if the objective falls up to there, or is not higher
-        while (self._threshold(new.mu, lam, slack) - new.adjoint) @ (
-            new.mu - old.mu
-        ) <= 0.0:  # downhill to the end
-            farther = np.maximum(2.0 * new.mu - old.mu, 0.0)
-            if not straight or (farther == new.mu).all():
-                return new
-            new = self.loss.evaluate(farther, delta)  # damping alone made it short
         way = new.mu - old.mu
+        if (self._threshold(new.mu, lam, slack) - new.adjoint) @ way <= 0.0:
+            return new  # downhill to the end
         before = self._value(old.mu, lam, slack) + self._between(old, new, 0.0)[0]
         if self._value(new.mu, lam, slack) + new.smooth <= before * _NOT_HIGHER:
             return new
