@@ -10,14 +10,12 @@ __all__ = ['sum_to_one', 'combine_grams', 'StandardizedKernelsMixin', 'KernelCom
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from inspect import signature
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -25,7 +23,6 @@ from sklearn.svm import SVC
 from sklearn.utils import (
     Bunch,
     _safe_indexing,
-    as_float_array,
     check_consistent_length,
     check_random_state,
 )
@@ -206,13 +203,10 @@ def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
 
 def _weighted_sum(grams, weights, check=np.asarray):
     """What ``combine_grams`` does, by default without a check."""
-    total = None
+    total = 0.0
     for weight, K in zip(weights, grams):
-        if total is None:
-            total = weight * check(K)
-            term = np.empty_like(total)
-        elif weight:
-            total += np.multiply(weight, check(K), out=term)
+        if weight or np.isscalar(total):
+            total = total + weight * check(K)
     return total
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #8764df90
@@ -461,7 +455,8 @@ class StandardizedKernelsMixin:
         m, K = numbered
         proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
         if self._in_fold and isinstance(self.kernels, str):
-            K = as_float_array(np.asarray(K))  # a part of what has been checked
+            K = np.asarray(K)  # a part of what has been checked
+            K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
         else:
             K = check_gram(K, name=f"kernels[{m}]", psd=not proved)
         name = f"kernels[{m}], {self._names[m]},"
@@ -1060,12 +1055,9 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             cv = max(2, min(cv, np.unique(y, return_counts=True)[1].min()))
         folds = check_folds(cv, y, classifier=True)
         self._check_parts(y, [y[train] for train, _ in folds])
-        threads = self._threads(self.n_train_)
-        left = len(folds) % effective_n_jobs(threads)  # these have all threads inside
-        each = partial(self._fold_scores, X, y, settings, grid)
-        scores = list(map_in_threads(each, folds[: len(folds) - left], threads))
-        scores += [each(fold, threads) for fold in folds[len(folds) - left :]]
-        scores = np.mean(scores, axis=0)
+        scores = np.mean(
+            [self._fold_scores(X, y, *parts, settings, grid) for parts in folds], axis=0
+        )
         best = first_largest(scores.ravel(), len(folds) + 2)
         best = np.unravel_index(best, scores.shape)
         return settings[best[0]], grid[best[1]], scores
@@ -1082,12 +1074,11 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
             weights[:, used] = self._learn_weights(some, y, settings)
         return weights
 
-    def _fold_scores(self, X, y, settings, grid, fold, n_jobs=None):
+    def _fold_scores(self, X, y, train, held, settings, grid):
         """Scores on the held part, one row a setting, one column a value of C: all is
         learnt again, on the training part."""
-        train, held = fold
         fold = clone(self)
-        fold._in_fold, fold.n_jobs = True, n_jobs
+        fold._in_fold = True
         scorer = check_scoring(SVC(kernel="precomputed"), self.scoring)
         part, held_part = (self._part(X, rows, train) for rows in (train, held))
         grams = list(fold._checked_grams(part, y[train]))

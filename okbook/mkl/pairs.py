@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.linalg as sla
+from joblib import effective_n_jobs
 from numba import njit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -294,10 +295,11 @@ def _pack_checked(m, K, n, check_psd, out):
 _THREAD_ENTRIES = 2**18
 
 
-def _worth_threads(n_entries: int, n_jobs: int | None) -> int | None:
+def _worth_threads(n_entries: int, n_jobs: int | None) -> int:
     """The number of threads for work on matrices of so many entries: one if they are
     small, else what was asked for."""
-    return n_jobs if n_entries >= _THREAD_ENTRIES else None
+    n_threads = effective_n_jobs(n_jobs)
+    return n_threads if n_entries >= _THREAD_ENTRIES else 1
 
 
 def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
