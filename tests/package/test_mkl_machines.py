@@ -36,6 +36,7 @@ from okbook.mkl import (
     TwoStageMKL,
     UniformMKL,
     alignment_weights,
+    combine_grams,
     lam_max,
     make_regularizer,
     solve_cvxpy,
@@ -156,7 +157,7 @@ def test_cross_validation_by_hand(iris):
 
 @pytest.mark.parametrize("cv", [2, 3])
 def test_threads_change_nothing(iris, cv, monkeypatch):
-    "Not where each has a fold, nor where they share one; small matrices have one."
+    "Each prepares some of the kernels; small matrices have one."
     X, y, _, _ = iris
     grams = [K.gram(X) for K in (LinearKernel(), RBFKernel(gamma=0.1))]
     for kernels, inputs in ((None, X), ("precomputed", grams)):
@@ -170,6 +171,34 @@ def test_threads_change_nothing(iris, cv, monkeypatch):
             two.decision_function(inputs), one.decision_function(inputs), atol=1e-5
         )
         monkeypatch.undo()
+
+
+def test_integers_are_not_rounded_in_folds():
+    "Beyond 2**24 single precision has gaps: int32 went through it, int64 did not."
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
+    whole = [np.rint(X[:, : m + 1] * 20 + 25e3) for m in range(3)]
+    stack = np.array([V @ V.T for V in whole])
+    found = [
+        TwoStageMKL("precomputed", scoring="average_precision")
+        .fit(stack.astype(kind), y)
+        .scores_
+        for kind in (np.int64, np.uint32)
+    ]
+    assert_array_equal(*found)
+
+
+def test_a_sum_of_kernels_has_the_wider_type():
+    narrow, wide = np.full((2, 2), 1 / 3, np.float32), np.full((2, 2), 1 / 7)
+    for kernels in ([narrow, wide], [wide, narrow]):
+        K = combine_grams(kernels, [1.0, 1.0])
+        assert_array_equal(K, kernels[0] + kernels[1])
+
+
+def test_no_threads_are_refused():
+    with pytest.raises(ValueError, match="n_jobs == 0"):
+        PairProblem([np.eye(4)], [0, 0, 1, 1], n_jobs=0)
 
 
 def test_best_kernel_is_a_grid_search(iris):
