@@ -596,10 +596,13 @@ class SmoothedSpectrum:
         F = self.features if queries is None else self.features[queries]
         return F @ self.coefficients(labelled, lam, lam2)
 
+    def _at_nodes(self, coefficients):
+        "Features of the nodes times coefficients."
+        return self.features @ coefficients
+
     def _values(self, coefficients):
-        """Features of the nodes times coefficients, and the same coefficients as those
-        of the rows of R."""
-        return self.features @ coefficients, self.basis @ coefficients
+        "The same, and the coefficients as those of the rows of R."
+        return self._at_nodes(coefficients), self.basis @ coefficients
 
     def dual(self, labelled: ArrayLike, lam: float, lam2: float) -> Array:
         """Weight the labelled outputs in the coefficients of the solution
@@ -621,7 +624,7 @@ class SmoothedSpectrum:
             with the nodes are k has the weights ``k @ dual``.
         """
         A, factor = self._labelled_factor(labelled, lam, lam2)
-        weights, _ = self._values(self.coefficients(labelled, lam, lam2))
+        weights = self._at_nodes(self.coefficients(labelled, lam, lam2))
         dual = -2.0 * lam2 * self.smooth(weights)
         dual[labelled] += sla.cho_solve(factor, np.eye(len(A)))
         return dual / lam
@@ -704,6 +707,9 @@ class _SmoothedSetting(SmoothedSpectrum):
     @property
     def features(self):
         return self.deformed_features(None, None)
+
+    def _at_nodes(self, coefficients):
+        return self._values(coefficients)[0]
 
     def _values(self, coefficients):
         in_rows = sla.solve_triangular(self.root, coefficients)
