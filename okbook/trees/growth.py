@@ -357,8 +357,6 @@ class TreeGrower:
     categories : ndarray of int of shape (p,), optional
         Number of categories of each column, 0 for a column of numbers; by default there
         are numbers only.
-    missing : bool, default=False
-        Whether there are values missing.
 
     Examples
     --------
@@ -375,14 +373,15 @@ class TreeGrower:
         outputs: GramOutputs | FactorOutputs,
         rules: Rules,
         categories: Array | None = None,
-        missing: bool = False,
     ) -> None:
         self.outputs, self.rules, self.n_samples = outputs, rules, len(X)
         self.ones = np.ones(len(X))  # the weights of all trees without weights
         self.categories = (
             np.zeros(X.shape[1], int) if categories is None else categories
         )
-        self.plain = not (rules.max_leaf_nodes or self.categories.any() or missing)
+        self.plain = not (
+            rules.max_leaf_nodes or self.categories.any() or np.isnan(X).any()
+        )
         if not self.plain:
             self.X = np.ascontiguousarray(X)
             return
@@ -690,8 +689,7 @@ def prepare_growth(
     outputs = search_form(model.kernel_, model.outputs_, training_gram.value)
     if isinstance(outputs, GramOutputs):  # an exact factor is a proof
         training_gram.check_psd()
-    missing = model._has_missing  # type: ignore[attr-defined]
-    grower = TreeGrower(X, outputs, rules, categories, missing)
+    grower = TreeGrower(X, outputs, rules, categories)
     return X, grower, sample_weight  # type: ignore[return-value]
 
 
