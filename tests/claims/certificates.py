@@ -518,7 +518,7 @@ def _judge_checker(X, mix, y, units, name, lam, balanced, seed):
     "every lam of a path keeps its promise, and check_path says so (thm-cert-check)",
     "cvxpy, and the checker with dual variables computed here",
     "32 units of single precision: that of the kernels; of the checker's ends 1e-9, or "
-    "64 eps times the largest margin, over the width and the objective",
+    "p + 2 eps times the largest margin, over the width and the objective",
     draw=_draw_pairs,
     axes=_PAIRS,
 )
@@ -537,8 +537,10 @@ def _judge_path(X, mix, y, units, name, lam, balanced):
             theirs = check_certificate(problem, regularizer, one, found.mu, a).gap
             seen, width, _ = found.proof  # rounding of margins, over the width
             size = 0.0 if seen is None else np.abs(problem.Z @ seen).max()
-            near = max(1e-9, 64 * EPS * size / width / found.objective)
-            checks.append(compare(end, theirs, near, 1.0, "ends of check_path"))
+            near = (len(grams) + 2) * EPS * size / width / found.objective
+            checks.append(
+                compare(end, theirs, max(1e-9, near), 1.0, "ends of check_path")
+            )
     return checks
 
 
