@@ -16,6 +16,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -196,17 +197,30 @@ def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
            [1., 3.]])
     """
     kinds = [np.float64, np.float32]
-    return _weighted_sum(
-        grams, weights, lambda K: check_array(K, dtype=kinds, input_name="A kernel")
-    )
-
-
-def _weighted_sum(grams, weights, check=np.asarray):
-    """What ``combine_grams`` does, by default without a check."""
     total = 0.0
     for weight, K in zip(weights, grams):
         if weight or np.isscalar(total):
-            total = total + weight * check(K)
+            K = check_array(K, dtype=kinds, input_name="A kernel")
+            total = total + weight * K
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _add(weight, K, total):
+    """Add a matrix, times its weight: one reading, no matrix of products."""
+    for i in range(len(K)):
+        for j in range(K.shape[1]):
+            total[i, j] += weight * K[i, j]
+
+
+def _weighted_sum(grams, weights):
+    """What ``combine_grams`` does, in double precision and without a check."""
+    total = None
+    for weight, K in zip(weights, grams):
+        if total is None:
+            total = np.zeros(K.shape)
+        if weight:
+            _add(weight, np.ascontiguousarray(K), total)
     return total
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #8764df90
@@ -1085,9 +1099,15 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         queries = [_single(*K) for K in enumerate(fold._checked_query_grams(held_part))]
         scores = np.empty((len(settings), len(grid)))
         weights = fold._fold_weights(grams, y[train], settings)
-        for row, shares in zip(scores, map(sum_to_one, weights)):
-            K, K_held = (_weighted_sum(part, shares) for part in (grams, queries))
-            machines = [self._machine(K, y[train], C) for C in grid]
+
+        def fit_machines(shares):
+            K = _weighted_sum(grams, shares)
+            return shares, [self._machine(K, y[train], C) for C in grid]
+
+        each = map(sum_to_one, weights)
+        each = map_in_threads(fit_machines, each, fold._threads(len(train)))
+        for row, (shares, machines) in zip(scores, each):
+            K_held = _weighted_sum(queries, shares)
             try:
                 row[:] = [scorer(machine, K_held, y[held]) for machine in machines]
             except (AttributeError, TypeError, ValueError) as error:

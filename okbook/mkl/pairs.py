@@ -197,7 +197,7 @@ def _label_rows(codes, first, last, out):
 
 
 # Rows of Z that stay in the cache.
-_BLOCK = 128
+_ROWS = 128
 
 
 @njit(cache=True, nogil=True)
@@ -211,9 +211,9 @@ def _transpose_rows(columns, first, last, m, Z):
             for k in range(_CACHE_LINE):
                 row[k] = columns[k, q]
         return
-    for start in range(first, last, _BLOCK):
+    for start in range(first, last, _ROWS):
         for k in range(len(columns)):
-            for q in range(start, min(last, start + _BLOCK)):
+            for q in range(start, min(last, start + _ROWS)):
                 Z[q, m + k] = columns[k, q]
 
 # %% ../../nbs/04_mkl.ipynb #c6b21c34
