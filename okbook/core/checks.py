@@ -186,6 +186,24 @@ def check_array(
     return _check_array(array, input_name=input_name, **options)
 
 
+def _is_read(estimator, X, dtype=None, order=None, reset=True, **options):
+    """Whether queries are what scikit-learn would make of them: finite numbers of a
+    type that is wanted, a column for each one of the training inputs, which had no
+    names. To see this takes a tenth of the time of its checks."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.size > 0
+        and X.dtype in (dtype if isinstance(dtype, list) else [dtype])
+        and (order is None or X.flags.c_contiguous)
+        and not reset
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+        and options.keys() <= {"ensure_all_finite"}
+        and is_finite(X)
+    )
+
+
 def validate_data(
     estimator: BaseEstimator,
     X: Inputs = "no_validation",
@@ -224,6 +242,8 @@ def validate_data(
             return taken
         place = np.zeros((len(taken), 1))  # of the inputs
         return taken, check_X_y(place, y, estimator=estimator, **options)[1]
+    if not labelled and _is_read(estimator, X, **options):
+        return X
     if options.get("skip_check_array"):
         _refuse_odd(X, "X", numeric=False)
         if isinstance(X, (list, tuple)) and not X:

@@ -6,6 +6,7 @@ The calls are those of the docstrings' examples, see `odd_data`.
 
 import functools
 import os
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -20,14 +21,16 @@ from odd_data import (
     record_calls,
 )
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 
 import okbook
 from okbook.core import (
     OutputKernelKNN,
     RBFKernel,
     TanimotoKernel,
+    checks,
 )
-from okbook.core.checks import check_finite, check_square, is_finite
+from okbook.core.checks import check_finite, check_square, is_finite, validate_data
 from okbook.ensembles import AdaBoost, DecisionStump, RandomizedTreeClassifier
 from okbook.forest_kernel import ForestKernel, ForestKernelSVC
 from okbook.mkl import TwoStageMKL
@@ -460,3 +463,47 @@ def test_the_judge_compares_results():
     call = Call("f", mutant_looks_at_order, [np.eye(2)], {})
     odd = np.asfortranarray(np.eye(2) + np.eye(2)[::-1] * 2)
     assert judge(call, (0, None), "column-major", odd, 1.0)[0] == "other"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, [np.float64, np.float32], None])
+@pytest.mark.parametrize("order", [None, "C"])
+@pytest.mark.parametrize("finite", [True, "allow-nan"])
+def test_queries_need_no_second_reading(dtype, order, finite, monkeypatch):
+    """scikit-learn's checks take most of the time of one query. They are left out
+    where they would return the same array, and nowhere else."""
+    options = {"dtype": dtype, "order": order, "ensure_all_finite": finite}
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    nan, infinite = X.copy(), X.copy()
+    nan[2, 1], infinite[2, 1] = np.nan, np.inf
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    queries = [X, X[:1], np.asfortranarray(X), X[::-1], X.T, X[:, :2], X[:0], X[:, :0]]
+    queries += [X[0], X[None], X.tolist(), frame, nan, infinite, X.astype(object)]
+    queries += [X.astype(kind) for kind in (">f8", np.float32, np.float16, int, bool)]
+    queries += [np.full((5, 3), 1e308), X.view(type("Sub", (np.ndarray,), {}))]
+
+    def outcome(estimator, Q):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                found = validate_data(estimator, Q, reset=False, **options)
+            except (TypeError, ValueError) as error:
+                found = repr(error)
+        return found, [str(warning.message) for warning in said]
+
+    n_skipped = 0
+    for fitted in (X, frame):
+        estimator = DummyClassifier().fit(fitted, [0, 1, 0, 1, 0])
+        for Q in queries:
+            monkeypatch.undo()
+            n_skipped += checks._is_read(estimator, Q, reset=False, **options)
+            found, said = outcome(estimator, Q)
+            monkeypatch.setattr(checks, "_is_read", lambda *_, **__: False)
+            wanted, wanted_said = outcome(estimator, Q)
+            assert said == wanted_said, Q
+            if isinstance(wanted, str):
+                assert found == wanted, Q
+            else:
+                assert type(found) is type(wanted)
+                assert_array_equal(found, wanted, strict=True)
+                assert (found is Q) == (wanted is Q)
+    assert n_skipped >= 3  # or nothing was tested
