@@ -4,14 +4,17 @@ Many queries, and one, of forests, boosting, AdaBoost, nearest neighbours and ke
 ridge regression; the peers are scikit-learn's estimators of the same names, with the
 same parameters, and the script stops if their predictions differ by more than what
 ties explain: a twentieth of their variance. Then what has no peer: decoding with a
-kernel without features, beside the same model's weights. Random inputs; one thread;
-processor time. Ratios are the peer's seconds over okbook's, medians over pairs of runs,
-one of each after the other. Nothing here gates a test. With ``--store`` the figures go
-to ``benchmarks/predict.csv``, which the book's page on speed shows.
+kernel without features, beside the same model's weights; fits, searches and Gram
+matrices that are more than a prediction asks for; sizes of pickles; memory of 100,000
+queries. Random inputs; one thread; processor time. Ratios are the peer's seconds over
+okbook's, medians over pairs of runs, one of each after the other. Nothing here gates a
+test. With ``--store`` the figures go to ``benchmarks/predict.csv``, which the book's
+page on speed shows.
 """
 
 import argparse
 import pickle
+import tracemalloc
 
 # first: it sets the number of threads before numpy is there
 from measure import pairs, report, store, timed  # isort: skip
@@ -19,6 +22,8 @@ from measure import pairs, report, store, timed  # isort: skip
 from time import process_time
 
 import numpy as np
+from scipy.linalg import cholesky
+from scipy.spatial.distance import cdist
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingRegressor,
@@ -157,11 +162,113 @@ def trees(n, q, repeats):
     ours = ok.OutputKernelTree(random_state=0).fit(X, Y[:, 0])
     peer = DecisionTreeRegressor(random_state=0).fit(X, Y[:, 0])
     both("one tree", n, ours, peer, queries, repeats)
-    for name in ("decision_path", "cost_complexity_pruning_path"):
-        given = (queries,) if name == "decision_path" else (X, Y[:, 0])
-        calls = [lambda m=m: getattr(m, name)(*given) for m in (ours, peer)]
+    given = {
+        "decision_path": (queries,),
+        "cost_complexity_pruning_path": (X, Y[:, 0]),
+        "get_depth": (),
+    }
+    for name, data in given.items():
+        calls = [lambda m=m: getattr(m, name)(*data) for m in (ours, peer)]
         calls[0]()
         pairs(name, n, *calls, repeats, "not slower", clock=process_time)
+
+
+def out_of_bag(n, n_trees, repeats):
+    "What ``oob_score`` adds to the fit of a forest."
+    X, Y, _, _ = problem(n, 1)
+    how = {"n_estimators": n_trees, "bootstrap": True, "random_state": 0}
+    kinds = (ok.OutputKernelRandomForest, RandomForestRegressor)
+    added = []
+    for kind in kinds:
+        seconds = [
+            [
+                timed(lambda: kind(oob_score=oob, **how).fit(X, Y), process_time)[0]
+                for _ in range(repeats)
+            ]
+            for oob in (False, True)
+        ]
+        added.append(np.median(seconds[1]) - np.median(seconds[0]))
+    name = f"what oob_score adds to a forest of {n_trees} trees"
+    report(name, n, *added, added[1] / added[0], wanted="not slower")
+
+
+def forest_kernel(n, repeats):
+    X, _, classes, _ = problem(n, 1)
+    calls = (
+        lambda: ok.ForestKernel(random_state=0).fit_transform(X, classes),
+        lambda: RandomForestClassifier(300, random_state=0).fit(X, classes),
+    )
+    calls[0](), calls[1]()
+    name = "a forest's kernel, fitted and computed, peer: scikit-learn's forest alone"
+    pairs(name, n, *calls, repeats, "twice as fast", clock=process_time)
+
+
+def sets(n, repeats):
+    "Sets of 30 of 1,000 things; a product in single precision counts what they share."
+    rng = np.random.default_rng(0)
+    some = [rng.choice(1000, 30, replace=False) for _ in range(n)]
+    given, F = [frozenset(s.tolist()) for s in some], np.zeros((n, 1000), np.float32)
+    for row, s in zip(F, some):
+        row[s] = 1.0
+    for kernel in (ok.JaccardKernel(), ok.IntersectionKernel()):
+        name = f"{type(kernel).__name__} of sets of 30, peer: one product"
+        calls = (lambda: kernel.gram(given)), (lambda: F @ F.T)
+        pairs(name, n, *calls, repeats, "2 times slower", clock=process_time)
+
+
+def one_setting(n, repeats):
+    "A tenth of the nodes labelled; the graph is the kernel, and has all edges."
+    X, Y, _, _ = problem(n, 1)
+    labelled = np.arange(n // 10)
+    model = ok.SemiSupervisedOutputKernelRidge(
+        input_kernel_params={"gamma": 0.1}, lam=0.1, lam2=0.01
+    )
+    A = np.cov(X) + np.eye(n)
+    calls = (lambda: model.fit(X, Y[labelled], labelled)), (lambda: cholesky(A))
+    calls[0]()
+    name = "semi-supervised fit at one setting, peer: one Cholesky factorisation"
+    pairs(name, n, *calls, repeats, "4 times slower", clock=process_time)
+
+
+def searches():
+    "A choice of all parameters of a link predictor; ten links a node."
+    for n, inputs, wanted in ((500, 0, 10), (1000, 0, 90), (800, 1, 15)):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, 10))
+        near = np.exp(-cdist(X[:, :2], X[:, :2], "sqeuclidean"))
+        A = np.triu(rng.random((n, n)) < near * 10 / near.sum(axis=1).mean(), 1)
+        A, X = (A | A.T).astype(float), X if inputs else None
+        seconds, _ = timed(lambda: ok.LinkPredictorCV().fit(X, A), process_time)
+        name = "with ten features" if inputs else "without features"
+        report(f"LinkPredictorCV, {name}", n, seconds, wanted=f"{wanted} s")
+
+
+def pickles():
+    X, Y, _, _ = problem(2000, 1)
+    model = ok.OutputKernelRidge().fit(X, Y)
+    size = len(pickle.dumps(model)) / 1e6
+    report("pickle of ridge regression", 2000, size, unit="MB", wanted="1 MB")
+    X, _, classes, _ = problem(600, 1)
+    model = ok.ForestKernelSVC(random_state=0).fit(X, classes)
+    size = len(pickle.dumps(model)) / 1e6
+    report("pickle of ForestKernelSVC", 600, size, unit="MB", wanted="5 MB")
+
+
+def memory(n, q):
+    "What NumPy allocates at most while many queries are answered."
+    X, Y, _, queries = problem(n, q)
+    how, used = {"n_estimators": 100, "min_samples_leaf": 50, "random_state": 0}, []
+    for model in (
+        ok.OutputKernelRandomForest(max_features=None, **how),
+        RandomForestRegressor(**how),
+    ):
+        model.fit(X, Y).predict(queries[:1])
+        tracemalloc.start()
+        model.predict(queries)
+        used.append(tracemalloc.get_traced_memory()[1] / 1e6)
+        tracemalloc.stop()
+    name = f"peak memory of {q:,} queries of 100 trees, leaves of 50"
+    report(name, n, *used, used[1] / used[0], "MB", "not more")
 
 
 def decoding(n, q):
@@ -218,7 +325,7 @@ def two_threads(repeats):
             ).fit_transform(X, classes),
             "1.6 times faster",
         )
-    for n in (300, 1000):
+    for n in (300, 1000, 2000):
         X, _, classes, _ = problem(n, 1, 20)
         kernels = [np.outer(x, x) for x in X.T]
         beside(
@@ -270,6 +377,13 @@ if __name__ == "__main__":
     strings(3000, options.repeats)
     for size in (1000, 2000):
         decoding(size, 1000)
+    out_of_bag(1000, 400, options.repeats)
+    forest_kernel(2000, options.repeats)
+    sets(3000, options.repeats)
+    one_setting(4000, options.repeats)
+    searches()
+    pickles()
+    memory(20000, 100_000)
     small(options.repeats)
     two_threads(options.repeats)
     if options.store:

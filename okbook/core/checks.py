@@ -195,7 +195,7 @@ def _is_read(estimator, X, dtype=None, order=None, reset=True, **options):
         and X.ndim == 2
         and X.size > 0
         and X.dtype in (dtype if isinstance(dtype, list) else [dtype])
-        and (order is None or X.flags.c_contiguous)
+        and (order is None or (order == "C" and X.flags.c_contiguous))
         and not reset
         and X.shape[1] == getattr(estimator, "n_features_in_", None)
         and not hasattr(estimator, "feature_names_in_")

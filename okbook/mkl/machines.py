@@ -36,6 +36,7 @@ from ..core import DiracKernel, LinearKernel, RBFKernel, check_gram, check_kerne
 from okbook.core.checks import (
     check_array,
     check_class_weight,
+    check_finite,
     check_label_vector,
     check_square,
     is_finite,
@@ -214,14 +215,14 @@ def _add(weight, K, total):
 
 
 def _weighted_sum(grams, weights):
-    """What ``combine_grams`` does, in double precision and without a check."""
+    """What ``combine_grams`` does, in double precision; the sum is checked."""
     total = None
     for weight, K in zip(weights, grams):
         if total is None:
             total = np.zeros(K.shape)
         if weight:
             _add(weight, np.ascontiguousarray(K), total)
-    return total
+    return check_finite(total, "The weighted sum of the kernels")
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #8764df90
 class StandardizedKernelsMixin:
@@ -1099,15 +1100,9 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         queries = [_single(*K) for K in enumerate(fold._checked_query_grams(held_part))]
         scores = np.empty((len(settings), len(grid)))
         weights = fold._fold_weights(grams, y[train], settings)
-
-        def fit_machines(shares):
-            K = _weighted_sum(grams, shares)
-            return shares, [self._machine(K, y[train], C) for C in grid]
-
-        each = map(sum_to_one, weights)
-        each = map_in_threads(fit_machines, each, fold._threads(len(train)))
-        for row, (shares, machines) in zip(scores, each):
-            K_held = _weighted_sum(queries, shares)
+        for row, shares in zip(scores, map(sum_to_one, weights)):
+            K, K_held = (_weighted_sum(part, shares) for part in (grams, queries))
+            machines = [self._machine(K, y[train], C) for C in grid]
             try:
                 row[:] = [scorer(machine, K_held, y[held]) for machine in machines]
             except (AttributeError, TypeError, ValueError) as error:

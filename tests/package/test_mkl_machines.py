@@ -196,6 +196,27 @@ def test_a_sum_of_kernels_has_the_wider_type():
         assert_array_equal(K, kernels[0] + kernels[1])
 
 
+def test_the_sum_of_a_machine_is_that_of_combine_grams():
+    "To the last digit; a kernel without a weight does not count, an overflow is told."
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(24, 3))
+    y = np.arange(24) % 2
+    Z[:, 1] += 4 * y
+    stack = np.array([np.outer(z, z) for z in Z.T])
+    found = KernelCombiner("precomputed", regularizer="l2", lam=0.1).fit(stack, y)
+    standard = [standardize_gram(K, M) for K, M in zip(stack, found.moments_)]
+    K = combine_grams(standard, found.weights_)
+    assert_array_equal(found.transform(stack), K)
+    queries = np.moveaxis(stack, 0, 1)[:4].copy()
+    queries[:, 0] = 1.7e308
+    best = BestKernel("precomputed", C=1, cv=2).fit(stack, y)
+    assert best.best_index_ == 1
+    with np.errstate(over="ignore"):
+        assert_array_equal(best.predict(queries), y[:4])
+        with pytest.raises(ValueError, match="sum of the kernels overflows"):
+            found.transform(queries)
+
+
 def test_no_threads_are_refused():
     with pytest.raises(ValueError, match="n_jobs == 0"):
         PairProblem([np.eye(4)], [0, 0, 1, 1], n_jobs=0)
