@@ -59,6 +59,15 @@ def measured(file, start):
     return [*(row for row in few if float(row["ratio"]) < 1.0), most]
 
 
+def duration(seconds):
+    "With two digits, in the largest unit of which there is one."
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            break
+    value = seconds / size
+    return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.2g} {unit}"
+
+
 def speed(quoted):
     """The table of speed, from lines ``file | work | name | peer``: the benchmark, the
     beginning of what was measured, and what the README calls it and its peer."""
@@ -68,11 +77,9 @@ def speed(quoted):
             ours, theirs, ratio = (float(row[k]) for k in ("okbook", "peer", "ratio"))
             shown = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
             shown = f"**{shown}**" if ratio > 1 else shown
-            seconds = [
-                f"{s:.2g} s" if s < 10 else f"{s:,.0f} s" for s in (ours, theirs)
-            ]
+            times = duration(ours), duration(theirs)
             source = f"`benchmarks/{file}.py`"
-            rows.append([name, f"{int(row['n']):,}", *seconds, peer, shown, source])
+            rows.append([name, f"{int(row['n']):,}", *times, peer, shown, source])
     head = ["work", "N", "okbook", "peer", "which is", "times faster", "measured by"]
     return markdown_table(head, rows, "lrrrlrl")
 
