@@ -61,9 +61,8 @@ def measured(file, start):
 
 def duration(seconds):
     "With two digits, in the largest unit of which there is one."
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            break
+    units = ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)
+    unit, size = next((u for u in units if seconds >= u[1]), units[-1])
     value = seconds / size
     return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.2g} {unit}"
 
