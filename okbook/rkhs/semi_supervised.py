@@ -22,7 +22,6 @@ from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._types import Array, ArrayLike, Inputs, Sparse
-from ..core import graph_laplacian
 from ..core.checks import check_array, check_finite, check_square
 from ..core.scores import check_grid
 from .ridge import check_penalty, ridge_factor
@@ -785,11 +784,8 @@ def graph_smoothers(
     betas = check_grid(betas, "betas", include_boundaries="left")
     W = check_graph(graph)
     sparse = sp.issparse(W)
-    L = (
-        sp.csr_array(sp.diags_array(W.sum(axis=1)) - W)
-        if sparse
-        else graph_laplacian(W)
-    )
+    degree = check_finite(W.sum(axis=1), "The degree of a node", W=W)
+    L = sp.csr_array(sp.diags_array(degree) - W) if sparse else np.diag(degree) - W
     spectrum, V = (None, None) if f is None or sparse else np.linalg.eigh(L)
     for beta in betas:
         if f is None:
