@@ -6,7 +6,6 @@
 __all__ = ['evaluate_many', 'positive_grid', 'mkl_path']
 
 # %% ../../nbs/04_mkl_6_path.ipynb #b01efac5
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
 from .._types import Array, ArrayLike
-from ..core.scale import map_row_blocks
+from ..core.scale import map_in_threads, map_row_blocks
 from ..core.scores import check_grid
 from okbook.mkl.solvers import (
     _NEWTON_PARAMS,
@@ -343,9 +342,11 @@ def _solve_in_rounds(newton, states):
         n_threads = effective_n_jobs(newton.loss.n_jobs)
         most = max(len(state.point.near[0]) for state in states)
         shared = iter(states)  # each thread takes the next one
-        with ThreadPoolExecutor(n_threads) as pool:
-            work = [(newton, shared, most)] * n_threads
-            list(pool.map(_improve_on_working_sets, *zip(*work)))
+
+        def improve(_):
+            _improve_on_working_sets(newton, shared, most)
+
+        list(map_in_threads(improve, range(n_threads), n_threads))
         left = [
             (state, gap) for state, gap in zip(states, before) if not newton.done(state)
         ]
