@@ -198,7 +198,7 @@ def combine_grams(grams: Iterable[Array], weights: Array) -> Array:
            [1., 3.]])
     """
     kinds = [np.float64, np.float32]
-    total = 0.0
+    total: Any = 0.0
     for weight, K in zip(weights, grams):
         if weight or np.isscalar(total):
             K = check_array(K, dtype=kinds, input_name="A kernel")
