@@ -6,6 +6,7 @@
 __all__ = ['leaf_means', 'PackedTrees', 'ReachedLeaves', 'LeftOutLeaves', 'LeafMixin']
 
 # %% ../../nbs/01_trees_6_lookup.ipynb #6c010004
+from operator import is_
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -433,9 +434,9 @@ class LeafMixin(OutputKernelMixin):
     def _pack(self):
         "The trees, packed; all tables are forgotten if they are not those of before."
         trees = self._grown_trees()
-        known, packed = self._tables.get("trees", (None, None))
-        same = known is not None and len(trees) == len(known)
-        if not same or any(a is not b for a, b in zip(trees, known)):
+        known, packed = self._tables.get("trees", ([], None))
+        same = len(trees) == len(known) and all(map(is_, trees, known))
+        if packed is None or not same:
             packed = PackedTrees.of(trees)
             self._tables.clear()
             self._tables["trees"] = list(trees), packed
