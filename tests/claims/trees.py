@@ -918,16 +918,20 @@ def _judge_boosting(X, Phi, weight):
         mine = OutputKernelTree(max_depth=2).fit(X, Phi - F).tree_
         _walk(mine, tree.tree_, X, Phi - F, np.ones(len(X)))
         F = F + 0.5 * tree.predict(X).reshape(Phi.shape)
-    found = [compare(ours(0), F, 1e-8, 1.0, "residuals")]
-    if found[0].error > 1e-8 and any(
-        np.allclose(ours(seed), F, atol=1e-8) for seed in range(1, 40)
-    ):
-        raise Tie("two features with the same gain: their order decides")
-    if Phi.shape[1] == 1:
+
+    def theirs(seed):
         peer = GradientBoostingRegressor(
-            criterion="squared_error", random_state=0, **how
+            criterion="squared_error", random_state=seed, **how
         )
-        found.append(compare(peer.fit(X, Phi[:, 0]).predict(X), F[:, 0], 1e-8, 1.0))
+        return peer.fit(X, Phi[:, 0]).predict(X)[:, None]
+
+    found = []
+    for fit in (ours, theirs) if Phi.shape[1] == 1 else (ours,):
+        found.append(compare(fit(0), F, 1e-8, 1.0, fit.__name__))
+        if found[-1].error > 1e-8 and any(
+            np.allclose(fit(seed), F, atol=1e-8) for seed in range(1, 40)
+        ):
+            raise Tie("two features with the same gain: their order decides")
     return found
 
 
