@@ -7,11 +7,11 @@ __all__ = ['evaluate_many', 'positive_grid', 'mkl_path']
 
 # %% ../../nbs/04_mkl_6_path.ipynb #b01efac5
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import effective_n_jobs
 from numba import njit
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
@@ -300,12 +300,12 @@ def _known_rows(Z, w, margins, signed, delta, adjoint):
     return loss, smooth, total, error
 
 
-def _working_set_loss(loss, point, space):
+def _working_set_loss(loss, point):
     """The loss on the pairs near the kink, shifted by that of all the others, whose
-    dual variables are held: eq-mklsolve-held. Their values are copied into a space."""
+    dual variables are held: eq-mklsolve-held."""
     rows, margins, signed = point.near
     near = SmoothedLoss(
-        np.take(loss.Z, rows, axis=0, out=space[: len(rows)], mode="clip"),
+        loss.Z.take(rows, axis=0),
         loss.t[rows],
         loss.w[rows],
         share=len(rows) / len(loss.w),
@@ -317,21 +317,19 @@ def _working_set_loss(loss, point, space):
     return _ShiftedLoss(near, point, here, held=(point.mu, point.delta, rows))
 
 
-def _improve_on_working_sets(newton, states, most):
-    """Better dual variables of the pairs near the kink, and so a better bound, for one
-    state after the other; and weights to go on with."""
-    space = np.empty((most, newton.loss.Z.shape[1]), dtype=np.float32)
-    for state in states:
-        if len(state.point.near[0]) < len(state.point.mu):
-            continue  # too few to tell the weights
-        loss = _working_set_loss(newton.loss, state.point, space)
-        steps = min(newton.max_iter, state.n_iter + _WORKING_STEPS)
-        inner = _NewtonSolver(
-            loss, newton.regularizer, newton.tol, steps, problem=newton.problem
-        )
-        point = inner.advance(state, loss.start)  # where the bound is known already
-        state.n_passes += loss.passes
-        state.point = inner.solve(state, point)
+def _improve_on_working_set(newton, state):
+    """Better dual variables of the pairs near the kink, and so a better bound; and
+    weights to go on with."""
+    if len(state.point.near[0]) < len(state.point.mu):
+        return  # too few to tell the weights
+    loss = _working_set_loss(newton.loss, state.point)
+    steps = min(newton.max_iter, state.n_iter + _WORKING_STEPS)
+    inner = _NewtonSolver(
+        loss, newton.regularizer, newton.tol, steps, problem=newton.problem
+    )
+    point = inner.advance(state, loss.start)  # where the bound is known already
+    state.n_passes += loss.passes
+    state.point = inner.solve(state, point)
 
 
 def _solve_in_rounds(newton, states):
@@ -339,14 +337,8 @@ def _solve_in_rounds(newton, states):
     all gaps are closed."""
     while states := [state for state in states if not newton.done(state)]:
         before = [state.gap for state in states]
-        n_threads = effective_n_jobs(newton.loss.n_jobs)
-        most = max(len(state.point.near[0]) for state in states)
-        shared = iter(states)  # each thread takes the next one
-
-        def improve(_):
-            _improve_on_working_sets(newton, shared, most)
-
-        list(map_in_threads(improve, range(n_threads), n_threads))
+        improve = partial(_improve_on_working_set, newton)
+        list(map_in_threads(improve, states, newton.loss.n_jobs))
         left = [
             (state, gap) for state, gap in zip(states, before) if not newton.done(state)
         ]

@@ -532,7 +532,7 @@ def test_held_pairs_keep_their_dual_variables():
         assert_allclose(margins, alone.margins[rows], atol=1e-12)
         there = smoothed_dual(problem, mu, delta)
         assert_allclose(signed, (there * problem.t)[rows], atol=1e-14)
-        shifted = _working_set_loss(loss, full, np.empty((len(rows), 5), np.float32))
+        shifted = _working_set_loss(loss, full)
         for name in ("loss", "smooth", "total", "adjoint", "smoothing_error"):
             ours, theirs = getattr(shifted.start, name), getattr(full, name)
             assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
