@@ -19,7 +19,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from okbook.labs.common import markdown_table
+from okbook.labs.common import markdown_table, quantity
 from okbook.tables.ledger import count_outcomes
 
 from . import landing
@@ -59,14 +59,6 @@ def measured(file, start):
     return [*(row for row in few if float(row["ratio"]) < 1.0), most]
 
 
-def duration(seconds):
-    "With two digits, in the largest unit of which there is one."
-    units = ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)
-    unit, size = next((u for u in units if seconds >= u[1]), units[-1])
-    value = seconds / size
-    return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.2g} {unit}"
-
-
 def speed(quoted):
     """The table of speed, from lines ``file | work | name | peer``: the benchmark, the
     beginning of what was measured, and what the README calls it and its peer."""
@@ -76,7 +68,7 @@ def speed(quoted):
             ours, theirs, ratio = (float(row[k]) for k in ("okbook", "peer", "ratio"))
             shown = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
             shown = f"**{shown}**" if ratio > 1 else shown
-            times = duration(ours), duration(theirs)
+            times = (quantity(seconds, "s", digits=2) for seconds in (ours, theirs))
             source = f"`benchmarks/{file}.py`"
             rows.append([name, f"{int(row['n']):,}", *times, peer, shown, source])
     head = ["work", "N", "okbook", "peer", "which is", "times faster", "measured by"]
