@@ -50,6 +50,7 @@ from okbook.rkhs import (
     OutputKernelRidge,
     PairwiseKernelSVM,
 )
+from ..rkhs.folds import round_scores
 from ..tables import Table
 from ..trees import OutputKernelExtraTrees
 
@@ -276,16 +277,16 @@ METHODS = {
 
 # %% ../../nbs/23_protein_interactions.ipynb #2c889990
 def known_scores(model, labelled, others):
-    """Read off the scores of pairs of a labelled and another node."""
+    """Read off the scores of pairs of a labelled and another node, those that are equal
+    up to rounding tied."""
     if isinstance(model, LocalModelSVM):
-        return model.node_coordinates_[others, len(labelled) :]
-    if hasattr(model, "form_"):  # a part of the scores is cheaper than all
-        return (
-            model.node_coordinates_[others]
-            @ model.form_
-            @ model.node_coordinates_[labelled].T
-        )
-    return model.score_pairs()[np.ix_(others, labelled)]
+        scores = model.node_coordinates_[others, len(labelled) :]
+    elif hasattr(model, "form_"):  # a part of the scores is cheaper than all
+        heads = model.node_coordinates_[others] @ model.form_
+        scores = heads @ model.node_coordinates_[labelled].T
+    else:
+        scores = model.score_pairs()[np.ix_(others, labelled)]
+    return round_scores(scores)
 
 
 def fit_method(task, name, inputs, fold, setting=None):
@@ -326,7 +327,7 @@ def pair_values(task, model, fold, kind):
     scores = (
         known_scores(model, train, test).ravel()
         if kind == "one"
-        else model.score_pairs()[at]
+        else round_scores(model.score_pairs()[at])
     )
     return task.adjacency[at], scores, task.held[at]
 
@@ -417,6 +418,7 @@ BEYOND = Table(
     summary="protein interactions, supervised: more methods, inputs and measures "
     "than the source has",
     units="percent; settings by their numbers",
+    rtol=1e-3,  # a support vector machine stops a little before its solution
     digits=1,
 )
 

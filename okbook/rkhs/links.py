@@ -62,8 +62,8 @@ def curve_areas(truth: Array, scores: Array) -> tuple[float, float]:
 
     See Also
     --------
-    okbook.core.roc_auc : With checks, and for scores with rounding errors.
-    okbook.core.pr_auc : With checks, and for scores with rounding errors.
+    okbook.core.roc_auc : With checks, also of matrices.
+    okbook.core.pr_auc : With checks, also of matrices.
 
     Notes
     -----
