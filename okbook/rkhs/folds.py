@@ -263,10 +263,10 @@ class _DiffusionFold:
         ndarray of shape (l, n_kept)
             The coordinates ``eq-links-ridge``, in the order of ``nodes``.
         """
-        kept, held = self.nodes[: self.n_kept], self.nodes[self.n_kept :]
-        factor = ridge_factor(G[np.ix_(kept, kept)], 1.0)
-        Z = sla.cho_solve(factor, self.V, check_finite=False)
-        return np.concatenate([self.V - Z, G[np.ix_(held, kept)] @ Z])
+        G = G[self.nodes].take(self.nodes[: self.n_kept], axis=1)
+        kept, held = np.split(G, [self.n_kept])
+        Z = sla.cho_solve(ridge_factor(kept, 1.0), self.V, check_finite=False)
+        return np.concatenate([self.V - Z, held @ Z])
 
     def scores(self, E: Array, beta: float, similarity: str = "product") -> Array:
         """Score the pairs that count.
@@ -385,14 +385,18 @@ class NodeFold(_DiffusionFold):
             raise ValueError(
                 f"S must have {self.n_kept} columns more than rows: got {S.shape}."
             )
-        one, both = S[:, : self.n_kept].ravel(), S[:, self.n_kept :][self._above]
-        chosen = {"one": one, "both": both}
-        if self._kind == "any":
-            chosen["any"] = np.concatenate([one, both])
-        return chosen[self._kind][self._counted]
+        return self._join(lambda: S[:, : self.n_kept], lambda: S[:, self.n_kept :])
+
+    def _join(self, one, both):
+        "Those pairs that count, of functions that give a block of values each."
+        parts = [one().ravel()] if self._kind != "both" else []
+        parts += [both()[self._above]] if self._kind != "one" else []
+        return np.concatenate(parts)[self._counted]
 
     def _scalar_products(self, E, weights):
-        return self.pairs((E[self.n_kept :] * weights) @ E.T)
+        kept, held = np.split(E, [self.n_kept])
+        heavy = held * weights
+        return self._join(lambda: heavy @ kept.T, lambda: heavy @ held.T)
 
 # %% ../../nbs/02_rkhs_10_folds.ipynb #6875099d
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})

@@ -270,8 +270,9 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
         Widths of the input kernel to try, as multiples of the median distance of the
         labelled nodes; by default 1/8, 1/4, 1/2, 1 and 2. Each is tried with all
         columns alike, and with columns weighted by how well each alone tells links from
-        other pairs; a ridge regression without smoothness decides. Not used if the
-        kernel is not "rbf", or has a width. With False the kernel is left as it is.
+        other pairs; a ridge regression without smoothness decides, with every second
+        lam and the middle beta. Not used if the kernel is not "rbf", or has a width.
+        With False the kernel is left as it is.
     criterion : {"roc_auc", "pr_auc"}, default="roc_auc"
         The area whose mean over the folds is maximised. A fold without a link has none
         and does not count.
@@ -489,13 +490,15 @@ class LinkPredictorCV(_NodeEmbeddingMixin, BaseEstimator):
             self.width_grid if widths is None else widths, "width_grid"
         ).tolist()
         relevance = _column_relevance(X[labelled], A, known)
+        time = sorted(grids["beta"])[len(grids["beta"]) // 2]
+        ridges = {**grids, "lam": grids["lam"][::2], "lam2": [0.0], "beta": [time]}
         tried, means, others = [], [], []
         columns = np.ones(X.shape[1]), relevance
         for weights in columns[: 1 + (X.shape[1] > 1 and relevance.any())]:
             middle = _median_distance(X[labelled] * weights)
             for width in widths:
                 kernel = WeightedRBFKernel(weights, sigma=width * middle)
-                K, ridges = kernel.gram(X[labelled]), {**grids, "lam2": [0.0]}
+                K = kernel.gram(X[labelled])
                 _, areas = grid_areas(
                     folds, ridges, lambda lam, *_, K=K: K / lam, self.similarity
                 )

@@ -34,6 +34,7 @@ from okbook.rkhs.semi_supervised import (
     SmoothedSpectrum,
     _factor,
     _smoothed_setting,
+    _smoothers,
     check_graph,
     check_labelled,
     graph_smoothers,
@@ -623,7 +624,7 @@ class SemiSupervisedOutputKernelRidge(
         self._take_outputs(y, labelled, len(X))
         R, W = self._take_inputs(X)
         self.lam2_ = self._light_penalty(W) if self.lam2 is None else float(self.lam2)
-        (M,) = graph_smoothers(W, self.smoother, [float(self.beta2)])
+        (M,) = _smoothers(W, self.smoother, [float(self.beta2)])
         problem = R, M, self.lam, self.lam2_, self.landmarks_
         return self._set_weights(_smoothed_setting(*problem), self.lam, self.lam2_)
 
@@ -866,7 +867,7 @@ class SemiSupervisedOutputKernelRidgeCV(
         R, W = self._take_inputs(X)
         kind = self.outputs_ if is_dirac(self) else np.zeros(len(self.labelled_))
         splits = check_folds(self.cv, kind, classifier=is_dirac(self))
-        smoothers = graph_smoothers(W, self.smoother, betas)
+        smoothers = _smoothers(W, self.smoother, betas)
         self.cv_losses_, best, spectrum = search_penalties(
             R, smoothers, self.labelled_, self.gram_, lams, lam2s, splits
         )

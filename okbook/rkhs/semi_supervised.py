@@ -323,10 +323,11 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
 
     Notes
     -----
-    Derived in the chapter :ref:`ch-rkhs-semi`. LAPACK's pivoted Cholesky factorisation,
-    :math:`n m^2` operations. If K has negative eigenvalues beyond rounding, as one that
-    was rounded to float32 has, the factorisation stops at pivots of four times their
-    size, and :math:`K - R R^\top` is about as large as they are.
+    Derived in the chapter :ref:`ch-rkhs-semi`. The Cholesky factor if K has full rank
+    to working precision, else LAPACK's pivoted one, :math:`n m^2` operations. If K has
+    negative eigenvalues beyond rounding, as one that was rounded to float32 has, the
+    factorisation stops at pivots of four times their size, and :math:`K - R R^\top` is
+    about as large as they are.
 
     Examples
     --------
@@ -342,9 +343,13 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
 def _factor(K):
     """The factor R of K, its pivots, the other rows, and what the factor leaves of K
     there; None if that is within rounding of zero."""
+    rounding = 8.0 * 2.0**-53 * len(K) * np.max(np.diagonal(K))
+    R = _triangular(K, rounding)
+    if R is not None:
+        nodes = np.arange(len(K))
+        return R, nodes, nodes[:0], None
     R, pivots = _pivoted(K, -1.0)
     others = np.setdiff1d(np.arange(len(K)), pivots)
-    rounding = 8.0 * 2.0**-53 * len(K) * np.max(np.diagonal(K))
     if np.abs(_left(K, R, others)).max(initial=0.0) <= rounding:
         return R, pivots, others, None
     R, pivots = _pivoted(K, -4.0 * np.linalg.eigvalsh(K)[0])
@@ -356,6 +361,16 @@ def _left(K, R, others):
     "The block of K - R R' at the other rows."
     left = K[np.ix_(others, others)] - R[others] @ R[others].T
     return (left + left.T) / 2
+
+
+def _triangular(K, rounding):
+    "The Cholesky factor of K; None if a pivot is within rounding of zero."
+    K = np.asarray(K, dtype=np.float64)
+    try:
+        R = sla.cholesky(K.T, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    return R if np.diagonal(R).min() ** 2 > rounding else None
 
 
 def _pivoted(K, tol):
@@ -673,27 +688,28 @@ class SmoothedSpectrum:
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #77e3ba94
 class _SmoothedSetting(SmoothedSpectrum):
     """The weights at one pair of penalties: the features of eq-semi-one, by a Cholesky
-    factor ``U'U`` of the penalty matrix P."""
+    factor of the penalty matrix P."""
 
     def __init__(self, R, M, lam, lam2, landmarks):
         self.R, self.smooth = R, M.__matmul__
+        self.is_triangular = np.array_equal(landmarks, np.arange(len(R)))
         if lam2:
-            P = self._roughness(M, landmarks)
+            P = self._roughness(M)
             P *= 2.0 * lam2
         else:
             P = np.zeros((R.shape[1], R.shape[1]))
         P[np.diag_indices_from(P)] += lam
-        self.root = sla.cholesky(P, overwrite_a=True)
+        self.root = sla.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
 
-    def _roughness(self, M, landmarks):
-        "R'MR, of which the upper triangle is used."
+    def _roughness(self, M):
+        "R'MR, of which the lower triangle is used."
         R = self.R
         with np.errstate(over="ignore", invalid="ignore"):
-            if len(landmarks) < len(R) or isinstance(M, LinearOperator):
+            if self.is_triangular and not isinstance(M, LinearOperator):
+                M = M.toarray() if sp.issparse(M) else M
+                S, _ = sla.lapack.dsygst(M.T, R, itype=2, lower=1)
+            else:
                 S = R.T @ (M @ R)
-            else:  # R is triangular: n^3 operations, in place
-                M = (M.toarray() if sp.issparse(M) else M)[np.ix_(landmarks, landmarks)]
-                S, _ = sla.lapack.dsygst(M.T, R[landmarks].T, itype=2, overwrite_a=1)
             return check_finite(S, "R'MR", R=R)
 
     def scales(self, lam, lam2):
@@ -701,7 +717,10 @@ class _SmoothedSetting(SmoothedSpectrum):
 
     def deformed_features(self, lam, lam2, nodes=None):
         R = self.R if nodes is None else self.R[nodes]
-        return sla.solve_triangular(self.root, R.T, trans="T").T
+        return self._solve(R.T).T
+
+    def _solve(self, B, trans="N"):
+        return sla.solve_triangular(self.root, B, trans, lower=True, check_finite=False)
 
     @property
     def features(self):
@@ -711,7 +730,9 @@ class _SmoothedSetting(SmoothedSpectrum):
         return self._values(coefficients)[0]
 
     def _values(self, coefficients):
-        in_rows = sla.solve_triangular(self.root, coefficients)
+        in_rows = self._solve(coefficients, "T")
+        if self.is_triangular:
+            return sla.blas.dtrmm(1.0, self.R, in_rows, lower=1), in_rows
         return self.R @ in_rows, in_rows
 
 
@@ -780,10 +801,13 @@ def graph_smoothers(
     [[0.09, -0.09], [-0.09, 0.09]]
     [[0.5, -0.5], [-0.5, 0.5]]
     """
-    f = _LAPLACIAN_FUNCTIONS.get(smoother)
     betas = check_grid(betas, "betas", include_boundaries="left")
-    W = check_graph(graph)
-    sparse = sp.issparse(W)
+    yield from _smoothers(check_graph(graph), smoother, betas)
+
+
+def _smoothers(W, smoother, betas):
+    "The same of a graph that has been read."
+    f, sparse = _LAPLACIAN_FUNCTIONS.get(smoother), sp.issparse(W)
     degree = check_finite(W.sum(axis=1), "The degree of a node", W=W)
     L = sp.csr_array(sp.diags_array(degree) - W) if sparse else np.diag(degree) - W
     spectrum, V = (None, None) if f is None or sparse else np.linalg.eigh(L)
