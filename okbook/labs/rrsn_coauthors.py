@@ -338,12 +338,13 @@ FUTURE_ROWS = (
 def compute_future(row, column, many=None):
     """Compute a cell of ``rrsn-table1-future``: links that were made after 1999,
     among pairs without a link in 1999."""
-    network, scores = load_network("1999"), future_scores(row)
-    pairs, links = np.triu(network.adjacency == 0, 1), network.later
+    network = load_network("1999")
+    pairs = np.triu(network.adjacency == 0, 1)
+    links, scores = network.later[pairs], round_scores(future_scores(row)[pairs])
     if column in AREAS:
-        return 100 * AREAS[column](links[pairs], scores[pairs])
-    best = np.argsort(-scores[pairs], kind="stable")[:many]
-    return float(links[pairs][best].sum())
+        return 100 * AREAS[column](links, scores)
+    best = np.argsort(-scores, kind="stable")[:many]
+    return float(links[best].sum())
 
 
 FUTURE = Table(

@@ -106,11 +106,13 @@ def _solved(t, constraints, options):
     """Solve a program and count its unknowns."""
     from okbook._extras import cvxpy as cp
 
+    if "solver" not in options:  # the traces are equal: what is scaled already
+        options = {"solver": "CLARABEL", "equilibrate_enable": False, **options}
     program = cp.Problem(cp.Minimize(t), constraints)
     with warnings.catch_warnings():  # cvxpy asks for more digits than are needed
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         try:
-            program.solve(**{"solver": "CLARABEL", **options})
+            program.solve(**options)
         except cp.SolverError as error:
             raise ValueError(f"cvxpy finds no matrix: {error}") from error
     if t.value is None:

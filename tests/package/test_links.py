@@ -3,6 +3,7 @@ naive formulas, and every message."""
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -150,6 +151,36 @@ def test_kinds_of_pairs_in_the_folds():
             model.fit(X, A_l, labelled)
     with pytest.raises(ValueError, match="kind of pairs must be .*: got 'two'"):
         node_folds(A_l, kind="two")
+
+
+def test_a_search_computes_what_it_needs(monkeypatch):
+    """Pairs of two nodes held out need nothing of the others; a width is judged with
+    every second ridge and one time."""
+    X, A, labelled = network(n_labelled=25)
+    A_l = block(A, labelled)
+    folds = [NodeFold(A_l, np.arange(5), kind) for kind in ("both", "any")]
+    E = folds[0].coordinates(np.exp(-cdist(X[labelled], X[labelled])))
+    apart = E.copy()
+    apart[:20] = np.nan
+    both, whole = (fold.scores(E, 0.5) for fold in folds)
+    assert_allclose(both, whole[-10:], rtol=1e-8, atol=1e-10)
+    assert_allclose(folds[0].scores(apart, 0.5), both, rtol=1e-8, atol=1e-10)
+
+    counts = {"coordinates": 0, "scores": 0}
+
+    def counted(name, method, *given):
+        counts[name] += 1
+        return method(*given)
+
+    for name in counts:
+        method = partial(counted, name, getattr(NodeFold, name))
+        monkeypatch.setattr(NodeFold, name, lambda *given, m=method: m(*given))
+    model = LinkPredictorCV(lam2_grid=[0.0, 0.1], cv=KFold(5))
+    model.set_params(lam_grid=[0.01, 0.1, 1.0], beta_grid=[0.1, 1.0], width_grid=[1.0])
+    model.fit(X, A_l, labelled)
+    n_kernels = 2  # columns as they are, and weighted
+    assert counts["coordinates"] == 5 * (2 * n_kernels + 3 * 2 + 1)
+    assert counts["scores"] == 5 * (2 * n_kernels + 3 * 2 * 2 + 1)
 
 
 # Nothing is leaked
