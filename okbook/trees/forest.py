@@ -11,11 +11,12 @@ import warnings
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import ThreadingBackend, get_active_backend
 from numba import njit
 from sklearn.base import BaseEstimator
@@ -188,21 +189,35 @@ def _grow_one(grower, stream, seed, split_seed, n_draws, sample_weight, ccp_alph
     return prune_tree(tree, ccp_alpha) if ccp_alpha > 0 else tree
 
 
+_THREAD_SECONDS = 2.5e-4  # of a tree: threads that take turns more often lose time
+
+
 def _grow_all(grower, seeds, how, n_jobs):
-    """The trees of an ensemble, small ones several at a time: grown by threads, or by
-    the workers of a cluster if joblib has been told of one."""
-    size = min(8, max(1, 2**14 // grower.n_samples))
-    parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+    """The trees of an ensemble, small ones several at a time: grown by threads, if the
+    first two say that this pays, or by the workers of a cluster if joblib has been told
+    of one."""
 
     def grow(part):
         stream = np.random.RandomState()  # seeded anew for each tree
         return [_grow_one(grower, stream, *seed, *how) for seed in part]
 
+    first, taken, size = [], [], min(8, max(1, 2**14 // grower.n_samples))
     backend, _ = get_active_backend(prefer="threads")
-    if isinstance(backend, ThreadingBackend):
-        return chain.from_iterable(map_in_threads(grow, parts, n_jobs))
-    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    return chain.from_iterable(workers(delayed(grow)(part) for part in parts))
+    in_threads = isinstance(backend, ThreadingBackend)
+    if in_threads and size == 8 and effective_n_jobs(n_jobs) > 1:
+        for seed in seeds[:2]:
+            start = perf_counter()
+            first += grow([seed])
+            taken.append(perf_counter() - start)
+        if min(taken) < _THREAD_SECONDS:
+            n_jobs = 1
+    parts = [seeds[i : i + size] for i in range(len(first), len(seeds), size)]
+    if in_threads:
+        grown = map_in_threads(grow, parts, n_jobs)
+    else:
+        workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        grown = workers(delayed(grow)(part) for part in parts)
+    return chain(first, chain.from_iterable(grown))
 
 
 def _as_estimator(tree, params, shared):
