@@ -106,18 +106,25 @@ def _solved(t, constraints, options):
     """Solve a program and count its unknowns."""
     from okbook._extras import cvxpy as cp
 
-    if "solver" not in options:  # the traces are equal: what is scaled already
-        options = {"solver": "CLARABEL", "equilibrate_enable": False, **options}
     program = cp.Problem(cp.Minimize(t), constraints)
+    tries = [options]
+    if "solver" not in options:  # if Clarabel fails, then because of its own scaling
+        tries = [
+            {"solver": "CLARABEL", "equilibrate_enable": on} for on in (True, False)
+        ]
     with warnings.catch_warnings():  # cvxpy asks for more digits than are needed
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        try:
-            program.solve(**options)
-        except cp.SolverError as error:
-            raise ValueError(f"cvxpy finds no matrix: {error}") from error
+        for attempt in tries:
+            try:
+                program.solve(**{**attempt, **options})
+                break
+            except cp.SolverError as error:
+                failure = error
+        else:
+            raise ValueError(f"cvxpy finds no matrix: {failure}") from failure
     if t.value is None:
         raise ValueError(f"cvxpy finds no matrix: it says {program.status!r}.")
-    return float(t.value), int(program.size_metrics.num_scalar_variables)
+    return int(program.size_metrics.num_scalar_variables)
 
 
 @validate_params({"C": _POSITIVE}, prefer_skip_nested_validation=True)
@@ -168,7 +175,8 @@ def learn_gram(y: ArrayLike, C: float = 1.0, **options: Any) -> Bunch:
     K = cp.vec_to_upper_tri(upper) + cp.vec_to_upper_tri(upper).T
     K = K - cp.diag(cp.diag(cp.vec_to_upper_tri(upper)))
     t, constraints = _value_constraints(K, signs, C)
-    value, n_unknowns = _solved(t, constraints, options)
+    n_unknowns = _solved(t, constraints, options)
+    value, _ = machine_value(K.value, y, C)  # t has fewer digits
     return Bunch(K=K.value, value=value, n_unknowns=n_unknowns)
 
 
@@ -246,5 +254,7 @@ def learn_gram_weights(
     t, constraints = _value_constraints(
         sum(mu[m] * (K / units[m]) for m, K in enumerate(kernels)), signs, C
     )
-    value, n_unknowns = _solved(t, constraints, options)
-    return Bunch(mu=mu.value / units, value=value, n_unknowns=n_unknowns)
+    n_unknowns = _solved(t, constraints, options)
+    mu = mu.value / units
+    value, _ = machine_value(np.tensordot(mu, kernels, 1), y, C)  # t has fewer digits
+    return Bunch(mu=mu, value=value, n_unknowns=n_unknowns)
