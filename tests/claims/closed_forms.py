@@ -576,7 +576,7 @@ def _judge_graphs(edges, labels, n_iter, labelled, normalize):
     "similarity",
     "clipped, flipped and shifted similarities (eq-core-spectrum, eq-core-new-rows)",
     "absolute values of matrices by a singular value decomposition",
-    "1024 n eps of the largest singular value",
+    "1024 n eps of the largest singular value, or of the terms of a similarity",
     draw=lambda rng: {
         "Y": draw_matrix(rng, draw_size(rng, 1, 6), d := draw_size(rng, 1, 4), False),
         "signs": rng.choice([-1.0, 1.0], size=d),
@@ -602,7 +602,8 @@ def _judge_similarity(Y, signs, C, method):
     ]
     cross = C @ (S if method == "shift" else K)
     tolerance = 1024 * len(S) * EPS
-    top, much = s.max() or 1.0, max(1.0, np.abs(C).sum(axis=1).max())
+    terms = (np.abs(Y) @ np.abs(Y).T).max()  # which may cancel
+    top, much = max(s.max(), terms) or 1.0, max(1.0, np.abs(C).sum(axis=1).max())
     ours, ours_cross = make_psd(S, method, similarity(Q, Y))
     kernel = SimilarityKernel(similarity, method).fit(Y)
     if method != "shift":
