@@ -8,8 +8,7 @@ __all__ = ['LOST', 'REGULARIZERS', 'gram_moments', 'standardize_gram', 'pair_lab
 
 # %% ../../nbs/04_mkl.ipynb #a369a8e3
 from collections.abc import Iterable
-from functools import cached_property, partial
-from itertools import islice
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Literal
 
@@ -25,7 +24,7 @@ from .._types import Array, ArrayLike, Seed
 from ..core import check_gram
 from ..core.checks import check_array, check_label_vector
 from ..core.rounding import KERNEL_TERMS, sum_rounding
-from ..core.scale import map_in_threads, map_row_blocks
+from ..core.scale import map_row_blocks
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
 # Rounding errors of a centred kernel, as a part of its size, of which one should know.
@@ -310,24 +309,23 @@ def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
     # Few kernels are collected by a quarter of them, which bounds the extra memory.
     width = max(1, min(_CACHE_LINE, p // 4))
     columns = np.empty((width, len(Z)), dtype=np.float32)
-
-    def pack(item):
-        m, K = item
-        _pack_checked(m, K, n, check_psd, columns[m % width])
-
-    kernels, n_packed = enumerate(kernels), 0
-    for m in range(0, p, width):
-        some = islice(kernels, min(width, p - m))
-        k = sum(1 for _ in map_in_threads(pack, some, n_jobs))
-        n_packed += k
-        transpose = partial(_transpose_rows, columns[:k], m=m, Z=Z)
-        map_row_blocks(transpose, len(Z), n_jobs)
-    if n_packed < p:
+    m = k = 0
+    for K in kernels:
+        if m + k == p:
+            raise ValueError(f"There are more kernels than n_kernels={p}.")
+        _pack_checked(m + k, K, n, check_psd, columns[k])
+        k += 1
+        if k == len(columns) or m + k == p:
+            map_row_blocks(
+                lambda first, last: _transpose_rows(columns[:k], first, last, m, Z),
+                len(Z),
+                n_jobs,
+            )
+            m, k = m + k, 0
+    if m + k < p:
         raise ValueError(
-            f"There are {n_packed} kernels, and n_kernels={p} were announced."
+            f"There are {m + k} kernels, and n_kernels={p} were announced."
         )
-    if next(kernels, None) is not None:
-        raise ValueError(f"There are more kernels than n_kernels={p}.")
     return Z
 
 # %% ../../nbs/04_mkl.ipynb #d368dde2
