@@ -285,6 +285,11 @@ class _DiffusionFold:
         ndarray of shape (n_pairs,)
             The scores ``eq-links-fold``, rounded by ``round_scores``.
         """
+        if len(E) != len(self.nodes):
+            raise ValueError(
+                f"E must have a row for each of the {len(self.nodes)} nodes: got "
+                f"shape {E.shape}."
+            )
         weights = np.exp(-beta * self.nu)
         if similarity == "cosine_known":
             E = np.concatenate([self.V, E[self.n_kept :]])

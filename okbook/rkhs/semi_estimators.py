@@ -410,13 +410,15 @@ class SmoothedRidgeMixin:
     def _edges(self, X, K):
         """The graph of the smoothness penalty; K is the Gram matrix of the nodes, if
         there is one."""
-        if not isinstance(self.graph, str):
-            return check_graph(self.graph, n_nodes=len(X))
-        if self.graph == "kernel":
-            return kernel_graph(self._cross_gram(X) if K is None else K)
-        if self.X_ is not None:
-            return knn_graph(X, self.n_neighbors)
-        return knn_graph(np.sqrt(squared_distances(X)), self.n_neighbors, "precomputed")
+        graph = self.graph
+        if isinstance(graph, str) and graph == "kernel":
+            graph = kernel_graph(self._cross_gram(X) if K is None else K)
+        elif isinstance(graph, str):
+            known = self.X_ is not None
+            points = X if known else np.sqrt(squared_distances(X))
+            metric = "euclidean" if known else "precomputed"
+            graph = knn_graph(points, self.n_neighbors, metric)
+        return check_graph(graph, n_nodes=len(X))
 
     def _set_weights(self, spectrum, lam, lam2):
         """Set the weights at the nodes, and in terms of the rows of the factor."""

@@ -323,8 +323,8 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
 
     Notes
     -----
-    Derived in the chapter :ref:`ch-rkhs-semi`. The Cholesky factor if K has full rank
-    to working precision, else LAPACK's pivoted one, :math:`n m^2` operations. If K has
+    Derived in the chapter :ref:`ch-rkhs-semi`. LAPACK's pivoted Cholesky factorisation,
+    :math:`n m^2` operations, or the plain one where that keeps as many digits. If K has
     negative eigenvalues beyond rounding, as one that was rounded to float32 has, the
     factorisation stops at pivots of four times their size, and :math:`K - R R^\top` is
     about as large as they are.
@@ -343,13 +343,13 @@ def kernel_factor(K: Array) -> tuple[Array, Array]:
 def _factor(K):
     """The factor R of K, its pivots, the other rows, and what the factor leaves of K
     there; None if that is within rounding of zero."""
-    rounding = 8.0 * 2.0**-53 * len(K) * np.max(np.diagonal(K))
-    R = _triangular(K, rounding)
+    R = _triangular(K)
     if R is not None:
         nodes = np.arange(len(K))
         return R, nodes, nodes[:0], None
     R, pivots = _pivoted(K, -1.0)
     others = np.setdiff1d(np.arange(len(K)), pivots)
+    rounding = 8.0 * 2.0**-53 * len(K) * np.max(np.diagonal(K))
     if np.abs(_left(K, R, others)).max(initial=0.0) <= rounding:
         return R, pivots, others, None
     R, pivots = _pivoted(K, -4.0 * np.linalg.eigvalsh(K)[0])
@@ -363,14 +363,17 @@ def _left(K, R, others):
     return (left + left.T) / 2
 
 
-def _triangular(K, rounding):
-    "The Cholesky factor of K; None if a pivot is within rounding of zero."
+def _triangular(K):
+    "The Cholesky factor of K, where no other order of the nodes keeps more digits."
     K = np.asarray(K, dtype=np.float64)
+    if K.diagonal().max() > 4.0 * K.diagonal().min():
+        return None
     try:
-        R = sla.cholesky(K.T, lower=True, check_finite=False)
+        upper = sla.cholesky(K.T, check_finite=False)
     except np.linalg.LinAlgError:
         return None
-    return R if np.diagonal(R).min() ** 2 > rounding else None
+    pivots = upper.diagonal() ** 2
+    return upper.T if pivots.min() > 1e-6 * pivots.max() else None
 
 
 def _pivoted(K, tol):
@@ -688,39 +691,40 @@ class SmoothedSpectrum:
 # %% ../../nbs/02_rkhs_2_semi_supervised.ipynb #77e3ba94
 class _SmoothedSetting(SmoothedSpectrum):
     """The weights at one pair of penalties: the features of eq-semi-one, by a Cholesky
-    factor of the penalty matrix P."""
+    factor ``U'U`` of the penalty matrix P."""
 
     def __init__(self, R, M, lam, lam2, landmarks):
-        self.R, self.smooth = R, M.__matmul__
-        self.is_triangular = np.array_equal(landmarks, np.arange(len(R)))
-        if lam2:
-            P = self._roughness(M)
+        self.R, self.smooth, self.landmarks = R, M.__matmul__, landmarks
+        self.in_order = np.array_equal(landmarks, np.arange(len(R)))
+        whole = R if self.in_order else R[landmarks]
+        self.triangle = whole if len(landmarks) == len(R) else None
+        with np.errstate(over="ignore", invalid="ignore"):
+            P = self._roughness(M) if lam2 else np.zeros((R.shape[1], R.shape[1]))
             P *= 2.0 * lam2
-        else:
-            P = np.zeros((R.shape[1], R.shape[1]))
+        check_finite(P, "2 lam2 R'MR", R=R)
         P[np.diag_indices_from(P)] += lam
-        self.root = sla.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
+        self.root = sla.cholesky(P, overwrite_a=True, check_finite=False)
 
     def _roughness(self, M):
-        "R'MR, of which the lower triangle is used."
-        R = self.R
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self.is_triangular and not isinstance(M, LinearOperator):
-                M = M.toarray() if sp.issparse(M) else M
-                S, _ = sla.lapack.dsygst(M.T, R, itype=2, lower=1)
-            else:
-                S = R.T @ (M @ R)
-            return check_finite(S, "R'MR", R=R)
+        "R'MR, of which the upper triangle is used."
+        if self.triangle is None or isinstance(M, LinearOperator):
+            return self.R.T @ (M @ self.R)
+        M = M.toarray() if sp.issparse(M) else M
+        if not self.in_order:
+            M = M.take(self.landmarks, axis=0).take(self.landmarks, axis=1)
+        return sla.lapack.dsygst(
+            M.T, self.triangle.T, itype=2, overwrite_a=not self.in_order
+        )[0]
 
     def scales(self, lam, lam2):
         return np.ones(len(self.root))
 
     def deformed_features(self, lam, lam2, nodes=None):
         R = self.R if nodes is None else self.R[nodes]
-        return self._solve(R.T).T
+        return self._solve(R.T, "T").T
 
     def _solve(self, B, trans="N"):
-        return sla.solve_triangular(self.root, B, trans, lower=True, check_finite=False)
+        return sla.solve_triangular(self.root, B, trans, check_finite=False)
 
     @property
     def features(self):
@@ -730,10 +734,13 @@ class _SmoothedSetting(SmoothedSpectrum):
         return self._values(coefficients)[0]
 
     def _values(self, coefficients):
-        in_rows = self._solve(coefficients, "T")
-        if self.is_triangular:
-            return sla.blas.dtrmm(1.0, self.R, in_rows, lower=1), in_rows
-        return self.R @ in_rows, in_rows
+        in_rows = self._solve(coefficients)
+        if self.triangle is None:
+            return self.R @ in_rows, in_rows
+        values = np.empty(in_rows.shape)
+        upper = self.triangle.T  # stored by columns
+        values[self.landmarks] = sla.blas.dtrmm(1.0, upper, in_rows, trans_a=1)
+        return values, in_rows
 
 
 def _smoothed_setting(R, M, lam, lam2, landmarks):

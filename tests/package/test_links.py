@@ -165,6 +165,8 @@ def test_a_search_computes_what_it_needs(monkeypatch):
     both, whole = (fold.scores(E, 0.5) for fold in folds)
     assert_allclose(both, whole[-10:], rtol=1e-8, atol=1e-10)
     assert_allclose(folds[0].scores(apart, 0.5), both, rtol=1e-8, atol=1e-10)
+    with pytest.raises(ValueError, match="E must have a row for each of the 25 nodes"):
+        folds[0].scores(E[1:], 0.5)
 
     counts = {"coordinates": 0, "scores": 0}
 

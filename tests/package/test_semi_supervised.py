@@ -88,6 +88,21 @@ def test_one_spectrum_gives_the_naive_solution(seed, smoother, linear):
         assert_allclose(some, expected[[4, 2]], atol=1e-9, strict=True)
 
 
+def test_the_graph_of_the_kernel_is_read():
+    fit = SemiSupervisedOutputKernelRidge(input_kernel="precomputed", lam2=1.0).fit
+    with pytest.warns(UserWarning, match="The graph has no edge"):
+        fit(np.eye(4), [1.0, 2.0], labelled=[0, 1])
+    K = np.exp(-np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
+    K[0, 1] += 1e-6
+    with pytest.raises(ValueError, match="The graph must be symmetric"):
+        fit(K, [1.0, 2.0], labelled=[0, 1])
+    huge = {"graph": 1e250 * (np.ones((6, 6)) - np.eye(6)), "lam2": 1e100}
+    for n_landmarks in (None, 4):
+        model = SemiSupervisedOutputKernelRidge(**huge, n_landmarks=n_landmarks)
+        with pytest.raises(ValueError, match="overflows"):
+            model.fit(np.arange(6.0)[:, None], [1.0, 1.0], labelled=[0, 1])
+
+
 @pytest.mark.parametrize("n_splits", [2, 5, 9])
 def test_holdout_weights_are_those_of_a_fit_without_the_fold(n_splits):
     X, K, W, labelled = problem(0)
@@ -109,6 +124,26 @@ def exact_weights(K, M, labelled, lam, lam2, K_cross):
         V = np.diag(np.isin(np.arange(len(K)), labelled).astype(int)).astype(object)
         A = (V + 2 * Decimal(lam2) * M) @ K + Decimal(lam) * unit
         return (k @ solved_exactly(A, unit[:, labelled])).astype(float)
+
+
+@pytest.mark.parametrize("spread", [1.0, 100.0, 1e4])
+def test_digits_of_a_graded_kernel(spread):
+    "A plain Cholesky factor of rows of uneven lengths would keep six digits fewer."
+    rng = np.random.default_rng(0)
+    X = (
+        rng.integers(-9, 10, size=(8, 9))
+        * np.round(np.geomspace(1, spread, 8))[:, None]
+    )
+    W = np.zeros((8, 8))
+    for i in (0, 1, 2, 4, 5, 6):  # two paths
+        W[i, i + 1] = W[i + 1, i] = 1.0
+    K, M, labelled = X @ X.T, np.diag(W.sum(axis=1)) - W, [0, 5]
+    lam = 1e-6 * np.trace(K) / 8
+    exact = exact_weights(K, M, labelled, lam, 100.0, K)
+    model = SemiSupervisedOutputKernelRidge(
+        input_kernel="linear", lam=lam, lam2=100.0, graph=W
+    ).fit(X, [0.0, 1.0], labelled=labelled)
+    assert_allclose(model.transduction_weights_, exact, rtol=0, atol=1e-11)
 
 
 def ill_conditioned(rng):
