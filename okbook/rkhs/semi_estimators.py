@@ -37,7 +37,6 @@ from okbook.rkhs.semi_supervised import (
     _smoothers,
     check_graph,
     check_labelled,
-    graph_smoothers,
     kernel_graph,
     knn_graph,
 )
@@ -410,14 +409,15 @@ class SmoothedRidgeMixin:
     def _edges(self, X, K):
         """The graph of the smoothness penalty; K is the Gram matrix of the nodes, if
         there is one."""
-        graph = self.graph
-        if isinstance(graph, str) and graph == "kernel":
+        if not isinstance(self.graph, str):
+            graph = self.graph
+        elif self.graph == "kernel":
             graph = kernel_graph(self._cross_gram(X) if K is None else K)
-        elif isinstance(graph, str):
-            known = self.X_ is not None
-            points = X if known else np.sqrt(squared_distances(X))
-            metric = "euclidean" if known else "precomputed"
-            graph = knn_graph(points, self.n_neighbors, metric)
+        elif self.X_ is not None:
+            graph = knn_graph(X, self.n_neighbors)
+        else:
+            distances = np.sqrt(squared_distances(X))
+            graph = knn_graph(distances, self.n_neighbors, "precomputed")
         return check_graph(graph, n_nodes=len(X))
 
     def _set_weights(self, spectrum, lam, lam2):
@@ -659,7 +659,8 @@ class SemiSupervisedOutputKernelRidge(
         """
         self._validate_params()
         R, W = self._take_inputs(validate_data(self, X, dtype=np.float64))
-        for M in graph_smoothers(W, self.smoother, betas):
+        betas = check_grid(betas, "betas", include_boundaries="left")
+        for M in _smoothers(W, self.smoother, betas):
             yield SmoothedSpectrum(R, M)
 
     def fit_spectrum(

@@ -696,8 +696,9 @@ class _SmoothedSetting(SmoothedSpectrum):
     def __init__(self, R, M, lam, lam2, landmarks):
         self.R, self.smooth, self.landmarks = R, M.__matmul__, landmarks
         self.in_order = np.array_equal(landmarks, np.arange(len(R)))
-        whole = R if self.in_order else R[landmarks]
-        self.triangle = whole if len(landmarks) == len(R) else None
+        self.triangle = R if self.in_order else None
+        if len(landmarks) == len(R) and not self.in_order:
+            self.triangle = R[landmarks]
         with np.errstate(over="ignore", invalid="ignore"):
             P = self._roughness(M) if lam2 else np.zeros((R.shape[1], R.shape[1]))
             P *= 2.0 * lam2

@@ -204,7 +204,7 @@ def _grow_all(grower, seeds, how, n_jobs):
     first, taken, size = [], [], min(8, max(1, 2**14 // grower.n_samples))
     backend, _ = get_active_backend(prefer="threads")
     in_threads = isinstance(backend, ThreadingBackend)
-    if in_threads and size == 8 and effective_n_jobs(n_jobs) > 1:
+    if in_threads and grower.n_samples <= 2**11 and effective_n_jobs(n_jobs) > 1:
         for seed in seeds[:2]:
             start = perf_counter()
             first += grow([seed])

@@ -55,6 +55,26 @@ def test_value_where_the_kernel_is_singular():
         assert found.value == pytest.approx(machine_value(K, y, C=0.1)[0], rel=1e-6)
 
 
+def test_clarabel_is_tried_without_its_scaling(monkeypatch):
+    import cvxpy as cp
+
+    tried, solve = [], cp.Problem.solve
+
+    def fails_at_first(program, **options):
+        tried.append(options)
+        if len(tried) == 1:
+            raise cp.SolverError("no progress")
+        return solve(program, **options)
+
+    monkeypatch.setattr(cp.Problem, "solve", fails_at_first)
+    assert learn_gram([0, 0, 1, 1]).value == pytest.approx(0.5, rel=1e-6)
+    assert [options["equilibrate_enable"] for options in tried] == [True, False]
+    tried.clear()  # a solver that was chosen is asked once
+    with pytest.raises(ValueError, match="cvxpy finds no matrix: no progress"):
+        learn_gram([0, 0, 1, 1], solver="SCS")
+    assert tried == [{"solver": "SCS"}]
+
+
 def test_swapping_the_classes_changes_nothing(kernels):
     "thm-mklsdp-free: the best matrix is a function of who is with whom."
     one, other = learn_gram([0, 0, 0, 1, 1]), learn_gram(["b", "b", "b", "a", "a"])

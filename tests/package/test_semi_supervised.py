@@ -92,6 +92,10 @@ def test_the_graph_of_the_kernel_is_read():
     fit = SemiSupervisedOutputKernelRidge(input_kernel="precomputed", lam2=1.0).fit
     with pytest.warns(UserWarning, match="The graph has no edge"):
         fit(np.eye(4), [1.0, 2.0], labelled=[0, 1])
+    apart = SemiSupervisedOutputKernelRidge(input_kernel="precomputed")
+    with pytest.warns(UserWarning, match="The graph has no edge") as told:
+        list(apart.spectra(np.eye(4), [1.0]))
+    assert len(told) == 1  # read once
     K = np.exp(-np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
     K[0, 1] += 1e-6
     with pytest.raises(ValueError, match="The graph must be symmetric"):
