@@ -8,7 +8,7 @@ __all__ = ['write_gram', 'predict_in_batches', 'map_in_threads', 'map_row_blocks
 # %% ../../nbs/00_core_7_scale.ipynb #d5637c7f
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from numbers import Real
 from typing import Any, Literal
 
@@ -184,6 +184,21 @@ def predict_in_batches(
     return np.concatenate(parts)
 
 # %% ../../nbs/00_core_7_scale.ipynb #09c3a2df
+def _first_result(work, calls):
+    """What the first call returns. Until it is there, whoever asks makes calls that no
+    thread has begun."""
+    while not calls[0][0].done():
+        waiting = (call for call in calls if call[0].cancel())
+        if (call := next(waiting, None)) is None:
+            break
+        call[0] = Future()
+        try:
+            call[0].set_result(work(call[1]))
+        except Exception as error:  # raised in its turn
+            call[0].set_exception(error)
+    return calls.popleft()[0].result()
+
+
 def map_in_threads(
     work: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None
 ) -> Iterator[Any]:
@@ -196,7 +211,7 @@ def map_in_threads(
     items : iterable
         What to call it with.
     n_jobs : int, optional
-        Threads, as in joblib.
+        Threads, as in joblib; that of the caller is one of them.
 
     Yields
     ------
@@ -218,14 +233,14 @@ def map_in_threads(
     if n_threads == 1:
         yield from map(work, items)
         return
-    pool, begun = ThreadPoolExecutor(n_threads), deque()
+    pool, calls = ThreadPoolExecutor(n_threads - 1), deque()
     try:
         for item in items:  # a few ahead: items may be large
-            begun.append(pool.submit(work, item))
-            if len(begun) > 4 * n_threads:
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+            calls.append([pool.submit(work, item), item])
+            if len(calls) > 4 * n_threads:
+                yield _first_result(work, calls)
+        while calls:
+            yield _first_result(work, calls)
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -52,7 +52,7 @@ from okbook.mkl.pairs import (
     LOST,
     REGULARIZERS,
     PairProblem,
-    _centred_and_scaled,
+    _Part,
     _size_and_rounding,
     _worth_threads,
     check_classes,
@@ -349,7 +349,8 @@ class StandardizedKernelsMixin:
                 f"X must hold {self.n_kernels_} kernels with {self.n_train_} "
                 f"training examples: got shape {X.shape}."
             )
-        return X
+        floating = X.dtype in (np.float32, np.float64)
+        return X if floating else X.astype(np.float64)
 
     def _check_inputs(self, X, reset):
         """Inputs as the kernels take them."""
@@ -469,11 +470,9 @@ class StandardizedKernelsMixin:
         up, or infinity where that does not matter."""
         m, K = numbered
         proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
-        if self._in_fold and isinstance(self.kernels, str):
-            K = np.asarray(K)  # a part of what has been checked
-            K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
-        else:
+        if not isinstance(K, _Part):  # a part is one of what has been checked
             K = check_gram(K, name=f"kernels[{m}]", psd=not proved)
+        part = K if isinstance(K, _Part) else _Part(K)
         name = f"kernels[{m}], {self._names[m]},"
         if self.kernels_ and not self._in_fold and (proved or K.any()):
             seen = _columns(self.X_fit_, self.kernels_[m][1])
@@ -481,7 +480,7 @@ class StandardizedKernelsMixin:
                 seen = np.asarray(seen)
                 refuse_underflow(K.diagonal(), seen, name, "X")
         try:
-            means, scale = gram_moments(K, self.center, self.scale)
+            means, scale = gram_moments(part, self.center, self.scale)
         except ValueError as error:
             if not self._in_fold:
                 but, how = "", "leave it out"
@@ -491,15 +490,17 @@ class StandardizedKernelsMixin:
                     f"{name} gives all training examples the same point{but}, and "
                     f"cannot be centred and scaled: {how}."
                 ) from error
-            means, scale = K.mean(axis=0, dtype=np.float64), np.inf
-        standard = _centred_and_scaled(K, means, scale)
-        size, rounding = _size_and_rounding(K, means)
+            means, scale = part.column_means(), np.inf
+        precision = self._precision or part.K.dtype
+        standard = part.standardized(means, scale, precision)
+        size, rounding = _size_and_rounding(part, means)
         if rounding <= LOST * size:
             return standard, (means, scale), np.inf
         lost = rounding / size if size > rounding else np.inf
         return 0.5 * (standard + standard.T), (means, scale), lost
 
     _in_fold = False  # of a cross-validation inside a fit
+    _precision = None  # of what is learnt from: that of each kernel
 
     @property
     def named_weights_(self) -> dict[str, float]:
@@ -517,11 +518,15 @@ class StandardizedKernelsMixin:
 
     def _checked_query_grams(self, X):
         """The same for inputs that ``_check_inputs`` has seen."""
-        return map_in_threads(
-            lambda given: standardize_gram(*given),
-            zip(self._raw_query_grams(X), self.moments_),
-            self._threads(_num_samples(X)),
-        )
+
+        def standard(given):
+            K, moments = given
+            if isinstance(K, _Part):
+                return K.standardized(*moments, self._precision)
+            return standardize_gram(K, moments)
+
+        given = zip(self._raw_query_grams(X), self.moments_)
+        return map_in_threads(standard, given, self._threads(_num_samples(X)))
 
     def _raw_query_grams(self, X):
         """Gram matrices as the kernels compute them."""
@@ -549,6 +554,13 @@ def _why_zero_weights(lam, problem, regularizer):
         why, hint = "no kernel meets its threshold", "None agrees with the labels, at"
         hint = f"Choose lam below lam_max={top:.3g}." if top else f"{hint} any lam."
     return f"lam={lam:.3g} {why}. {hint}"
+
+
+def _regularizer_on(problem, name, rho):
+    """The regulariser; the correlations of the kernels are computed if it has them."""
+    simple = name in ("l1", "l2")
+    Q = problem.n_kernels if simple else problem.correlations_
+    return make_regularizer(name, Q, rho)
 
 
 class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
@@ -811,9 +823,7 @@ class KernelCombiner(TransformerMixin, StandardizedKernelsMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             random_state=rng,
         )
-        simple = self.regularizer in ("l1", "l2")
-        Q = self.n_kernels_ if simple else problem.correlations_
-        return problem, make_regularizer(self.regularizer, Q, self.rho)
+        return problem, _regularizer_on(problem, self.regularizer, self.rho)
 
     def _limits(self):
         """The limit of the steps, if one is set."""
@@ -842,30 +852,14 @@ _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge
 def _single(m, K):
     """A Gram matrix in single precision, in which the machines keep it."""
     with np.errstate(over="ignore"):
-        kept = K.astype(np.float32)
+        kept = K.astype(np.float32, copy=False)
     if not is_finite(kept):
         raise ValueError(
-            f"kernels[{m}] has a largest entry of {np.abs(K).max():.3g}: the machines "
-            f"keep kernels in single precision, which holds "
-            f"{np.finfo(np.float32).max:.2g} at most. Scale the kernel, as "
-            f"standardize_gram does."
+            f"kernels[{m}] has an entry beyond {np.finfo(np.float32).max:.2g}, the "
+            "largest number of single precision, in which the machines keep kernels. "
+            "Scale the kernel, as standardize_gram does."
         )
     return kept
-
-
-class _StackPart:
-    """Rows and columns of a stack of Gram matrices, or of one of them, which are copied
-    when they become an array."""
-
-    def __init__(self, X, rows, columns):
-        self.X, self.rows, self.columns = X, rows, columns
-        self.shape = (len(rows), *X.shape[1:-1], len(columns))
-
-    def __getitem__(self, key):
-        return _StackPart(self.X[key], self.rows, self.columns)
-
-    def __array__(self, dtype=None, copy=None):
-        return self.X.take(self.rows, axis=0).take(self.columns, axis=-1)
 
 
 class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, ABC):
@@ -906,6 +900,8 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
     def _learn_weights(self, grams, y, settings):
         """Weights of kernels from training Gram matrices and classes, one row for each
         of some settings."""
+
+    _precision = np.float32
 
     def _standard(self, numbered):
         """In single precision."""
@@ -1098,24 +1094,26 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         part, held_part = (self._part(X, rows, train) for rows in (train, held))
         grams = list(fold._checked_grams(part, y[train]))
         queries = [_single(*K) for K in enumerate(fold._checked_query_grams(held_part))]
-        scores = np.empty((len(settings), len(grid)))
         weights = fold._fold_weights(grams, y[train], settings)
-        for row, shares in zip(scores, map(sum_to_one, weights)):
+
+        def scores(shares):
             K, K_held = (_weighted_sum(part, shares) for part in (grams, queries))
             machines = [self._machine(K, y[train], C) for C in grid]
             try:
-                row[:] = [scorer(machine, K_held, y[held]) for machine in machines]
+                return [scorer(machine, K_held, y[held]) for machine in machines]
             except (AttributeError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"scoring={self.scoring!r} cannot score a support vector machine "
                     f"on these classes: {error}"
                 ) from error
-        return scores
+
+        threads = fold._threads(len(train))
+        return list(map_in_threads(scores, map(sum_to_one, weights), threads))
 
     def _part(self, X, rows, columns):
         """Some of the inputs; of a stack also the columns of the training part."""
         if isinstance(self.kernels, str):
-            return _StackPart(X, rows, columns)
+            return _Part(X, rows, columns)
         return _safe_indexing(X, rows)
 
 # %% ../../nbs/04_mkl_3_machines.ipynb #35e19713
@@ -1644,8 +1642,7 @@ class TwoStageMKL(_KernelMachine):
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
-        Q = problem.correlations_
-        return problem, make_regularizer(self.regularizer, Q, self.rho)
+        return problem, _regularizer_on(problem, self.regularizer, self.rho)
 
     def _check_parts(self, y, parts):
         """A part needs two classes with a pair each."""

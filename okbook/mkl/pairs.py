@@ -8,7 +8,8 @@ __all__ = ['LOST', 'REGULARIZERS', 'gram_moments', 'standardize_gram', 'pair_lab
 
 # %% ../../nbs/04_mkl.ipynb #a369a8e3
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from numbers import Integral, Real
 from typing import Literal
 
@@ -24,7 +25,66 @@ from .._types import Array, ArrayLike, Seed
 from ..core import check_gram
 from ..core.checks import check_array, check_label_vector
 from ..core.rounding import KERNEL_TERMS, sum_rounding
-from ..core.scale import map_row_blocks
+from ..core.scale import map_in_threads, map_row_blocks
+
+# %% ../../nbs/04_mkl.ipynb #8c8db2ae
+@njit(cache=True, nogil=True)
+def _column_means(K, rows, columns):
+    """Means of some columns over some rows. All columns are summed, which lie side by
+    side."""
+    total = np.zeros(K.shape[1])
+    for i in rows:
+        row = K[i]
+        for j in range(len(row)):
+            total[j] += row[j]
+    return total[columns] / len(rows)
+
+
+@njit(cache=True, nogil=True)
+def _standardize_rows(K, rows, columns, shift, size, center, out):
+    """Some rows and columns, less the means of the rows and a shift of the columns,
+    over a size: all in double precision, in one reading."""
+    entries = np.empty(len(columns))
+    for i in range(len(rows)):
+        row, to, total = K[rows[i]], out[i], 0.0
+        for j in range(len(columns)):
+            entries[j] = row[columns[j]]
+            total += entries[j]
+        mean = total / len(columns) if center else 0.0
+        for j in range(len(columns)):
+            to[j] = ((entries[j] - mean) - shift[j]) / size
+
+
+class _Part:
+    """Some rows and columns of a Gram matrix, or of a stack of them, which are read
+    where they are; by default all."""
+
+    def __init__(self, K, rows=None, columns=None):
+        self.K = np.asarray(K)
+        self.rows = np.arange(K.shape[0]) if rows is None else rows
+        self.columns = np.arange(K.shape[-1]) if columns is None else columns
+        self.shape = (len(self.rows), *K.shape[1:-1], len(self.columns))
+
+    def __getitem__(self, key):
+        """The same rows and columns of one matrix of a stack."""
+        return _Part(self.K[key], self.rows, self.columns)
+
+    def diagonal(self):
+        """That of a matrix."""
+        return self.K[self.rows, self.columns]
+
+    def column_means(self):
+        """Those of a matrix."""
+        return _column_means(self.K, self.rows, self.columns)
+
+    def standardized(self, means, size, dtype):
+        """What ``standardize_gram`` makes of a matrix, without a check."""
+        out = np.empty(self.shape, dtype)
+        shift, center = means - means.mean(), bool(means.any())
+        _standardize_rows(
+            self.K, self.rows, self.columns, shift, float(size), center, out
+        )
+        return out
 
 # %% ../../nbs/04_mkl.ipynb #0c8f28ee
 # Rounding errors of a centred kernel, as a part of its size, of which one should know.
@@ -34,8 +94,9 @@ LOST = 1e-6
 def _size_and_rounding(K, means):
     """Mean of the diagonal of a Gram matrix, centred by the means of its columns, and a
     bound on the rounding errors of its entries."""
-    size = K.trace(dtype=np.float64) / len(K) - means.mean()
-    return size, sum_rounding(len(K) + KERNEL_TERMS, np.abs(K.diagonal()).max())
+    diagonal = K.diagonal()
+    size = diagonal.mean(dtype=np.float64) - means.mean()
+    return size, sum_rounding(len(means) + KERNEL_TERMS, np.abs(diagonal).max())
 
 
 def gram_moments(
@@ -80,8 +141,9 @@ def gram_moments(
     >>> gram_moments(np.diag([1.0, 3.0]))
     (array([0.5, 1.5]), 1.0)
     """
-    means = K.mean(axis=0, dtype=np.float64) if center else np.zeros(len(K))
-    size, rounding = _size_and_rounding(K, means)
+    part = K if isinstance(K, _Part) else _Part(K)
+    means = part.column_means() if center else np.zeros(part.shape[1])
+    size, rounding = _size_and_rounding(part, means)
     if scale and not size > rounding:
         raise ValueError(
             "A kernel that gives all training examples the same point cannot be "
@@ -90,15 +152,6 @@ def gram_moments(
     return means, float(size) if scale else 1.0
 
 # %% ../../nbs/04_mkl.ipynb #80b1e7b0
-def _centred_and_scaled(K, means, size):
-    """What ``standardize_gram`` does, without a check."""
-    rows = K.mean(axis=1, keepdims=True, dtype=np.float64) if means.any() else 0.0
-    out = np.subtract(K, rows, dtype=np.float64, order="C")
-    out -= means - means.mean()
-    out /= size
-    return out.astype(K.dtype, copy=False)
-
-
 def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Array:
     """Gram matrix with the training points' mean at the origin, and their mean squared
     length one.
@@ -141,7 +194,7 @@ def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Ar
             f"moments must hold a mean for each of the {K.shape[1]} columns of K: got "
             f"shape {means.shape}."
         )
-    out = _centred_and_scaled(K, means, size)
+    out = _Part(K).standardized(means, size, K.dtype)
     if moments is None:
         size, rounding = _size_and_rounding(K, means)
         out = 0.5 * (out + out.T) if rounding > LOST * size else out
@@ -309,23 +362,26 @@ def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
     # Few kernels are collected by a quarter of them, which bounds the extra memory.
     width = max(1, min(_CACHE_LINE, p // 4))
     columns = np.empty((width, len(Z)), dtype=np.float32)
-    m = k = 0
-    for K in kernels:
-        if m + k == p:
-            raise ValueError(f"There are more kernels than n_kernels={p}.")
-        _pack_checked(m + k, K, n, check_psd, columns[k])
-        k += 1
-        if k == len(columns) or m + k == p:
-            map_row_blocks(
-                lambda first, last: _transpose_rows(columns[:k], first, last, m, Z),
-                len(Z),
-                n_jobs,
-            )
-            m, k = m + k, 0
-    if m + k < p:
+
+    def pack(numbered):
+        m, K = numbered
+        _pack_checked(m, K, n, check_psd, columns[m % width])
+
+    # A generator may reuse its array: it is not read ahead.
+    ahead = n_jobs if isinstance(kernels, (list, tuple, np.ndarray)) else 1
+    kernels, n_packed = enumerate(kernels), 0
+    for m in range(0, p, width):
+        some = islice(kernels, min(width, p - m))
+        k = sum(1 for _ in map_in_threads(pack, some, ahead))
+        n_packed += k
+        transpose = partial(_transpose_rows, columns[:k], m=m, Z=Z)
+        map_row_blocks(transpose, len(Z), n_jobs)
+    if n_packed < p:
         raise ValueError(
-            f"There are {m + k} kernels, and n_kernels={p} were announced."
+            f"There are {n_packed} kernels, and n_kernels={p} were announced."
         )
+    if next(kernels, None) is not None:
+        raise ValueError(f"There are more kernels than n_kernels={p}.")
     return Z
 
 # %% ../../nbs/04_mkl.ipynb #d368dde2

@@ -41,15 +41,20 @@ if TYPE_CHECKING:  # for signatures
 
 # %% ../../nbs/04_mkl_6_path.ipynb #533d46e7
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _dual_rows(scores, t, w, deltas, sums, margins):
+def _dual_rows(scores, t, w, importance, deltas, zones, first, sums, counts, near):
     """Scores of a block of pairs, a row for each vector of weights, become signed
-    dual variables; four sums for each, and the margins."""
+    dual variables; four sums for each; and the pairs near the kink, their margins and
+    signed dual variables, after those of the blocks before."""
+    rows, kept, signed = near
+    margins, reach = np.empty(len(t)), np.empty(len(t))
+    for q in range(len(t)):
+        reach[q] = max(zones[0], zones[1] * importance[q] / w[q])
     for k in range(len(scores)):
         loss, smooth, total, error = 0.0, 0.0, 0.0, 0.0
-        delta, score = deltas[k], scores[k]
+        delta, score, n = deltas[k], scores[k], counts[k]
         for q in range(len(t)):
-            margins[k, q] = t[q] * score[q]
-            u = 1.0 - margins[k, q]
+            margins[q] = t[q] * score[q]
+            u = 1.0 - margins[q]
             share = _share(u, delta)
             hinge, a = w[q] * max(u, 0.0), w[q] * share
             loss += hinge
@@ -61,28 +66,19 @@ def _dual_rows(scores, t, w, deltas, sums, margins):
         sums[k, 1] += smooth
         sums[k, 2] += total
         sums[k, 3] += error
-
-
-@njit(cache=True, nogil=True)
-def _near_rows(margins, scores, deltas, reach, first, counts, rows, kept, signed):
-    """The pairs of a block that are nearer to the kink than their reach, in widths,
-    their margins and signed dual variables, after those of the blocks before."""
-    for k in range(len(margins)):
-        n = counts[k]
-        for q in range(margins.shape[1]):
-            if abs(1.0 - margins[k, q]) < deltas[k] * reach[q]:
-                rows[k, n], kept[k, n] = first + q, margins[k, q]
-                signed[k, n] = scores[k, q]
+        for q in range(len(t)):
+            if abs(1.0 - margins[q]) < delta * reach[q]:
+                rows[k, n], kept[k, n], signed[k, n] = first + q, margins[q], score[q]
                 n += 1
         counts[k] = n
 
 # %% ../../nbs/04_mkl_6_path.ipynb #0d7769da
-# Rows of Z that are multiplied together: with seventy kernels two megabytes in double
-# precision, which stay in the cache from the first product to the second.
-_PASS_BLOCK = 2**12
-# Pairs are near the kink up to this multiple of the width times their size, and those
-# of the smoothed zone, which ends at half of the width, in any case.
-_NEAR = 0.75
+# Numbers of Z that are multiplied together: two megabytes in double precision, which
+# stay in the cache from the first product to the second.
+_PASS_NUMBERS = 2**18
+# In widths: pairs of the smoothed zone are near the kink, and up to this multiple of
+# their size.
+_ZONES = 0.5, 0.75
 # The part of the pairs for which there is space at first.
 _FEW_NEAR = 8
 
@@ -125,26 +121,21 @@ def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[Smoothe
     def work(first, last):
         sums, adjoint = np.zeros((len(mus), 4)), np.zeros(mus.shape)
         counts = np.zeros(len(mus), dtype=np.int64)
-        shape = (len(mus), _PASS_BLOCK + (last - first) // _FEW_NEAR)
+        n_rows = min(last - first, max(1, _PASS_NUMBERS // mus.shape[1]))
+        shape = (len(mus), n_rows + (last - first) // _FEW_NEAR)
         near = np.empty(shape, dtype=np.int32), np.empty(shape), np.empty(shape)
-        block = np.empty((_PASS_BLOCK, mus.shape[1]))
-        scores, margins = np.empty((2, len(mus), _PASS_BLOCK))
-        for q in range(first, last, _PASS_BLOCK):
-            part = slice(q, min(q + _PASS_BLOCK, last))
+        block, scores = np.empty((n_rows, mus.shape[1])), np.empty((len(mus), n_rows))
+        for q in range(first, last, n_rows):
+            part = slice(q, min(q + n_rows, last))
             size = part.stop - q
-            if size < _PASS_BLOCK:
+            if size < n_rows:
                 block, scores = block[:size], scores[:, :size].copy()
-                margins = margins[:, :size]
-            block[:] = loss.Z[part]
-            np.matmul(mus, block.T, out=scores)
-            _dual_rows(scores, loss.t[part], loss.w[part], deltas, sums, margins)
             if counts.max() + size > near[0].shape[1]:
                 near = tuple(np.hstack([part, np.empty_like(part)]) for part in near)
-            reach = np.full(size, 0.5)
-            if loss.importance is not None:
-                sizes = loss.importance[part] / loss.w[part]
-                np.maximum(reach, _NEAR * sizes, out=reach)
-            _near_rows(margins, scores, deltas, reach, q, counts, *near)
+            block[:] = loss.Z[part]
+            np.matmul(mus, block.T, out=scores)
+            pairs = loss.t[part], loss.w[part], importance[part]
+            _dual_rows(scores, *pairs, deltas, _ZONES, q, sums, counts, near)
             adjoint += scores @ block
         near = [tuple(part[k, :n] for part in near) for k, n in enumerate(counts)]
         return np.c_[sums, adjoint], near
@@ -154,6 +145,8 @@ def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[Smoothe
             f"mus must have {loss.Z.shape[1]} columns, one a kernel: got {mus.shape}."
         )
     loss.passes += len(mus)
+    importance = loss.importance
+    importance = np.zeros(len(loss.w)) if importance is None else importance
     tables, near = zip(*map_row_blocks(work, len(loss.w), loss.n_jobs))
     joined = [tuple(map(np.concatenate, zip(*parts))) for parts in zip(*near)]
     return [

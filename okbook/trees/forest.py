@@ -189,7 +189,7 @@ def _grow_one(grower, stream, seed, split_seed, n_draws, sample_weight, ccp_alph
     return prune_tree(tree, ccp_alpha) if ccp_alpha > 0 else tree
 
 
-_THREAD_SECONDS = 2.5e-4  # of a tree: threads that take turns more often lose time
+_THREAD_SECONDS = 2e-4  # of a tree: threads that take turns more often lose time
 
 
 def _grow_all(grower, seeds, how, n_jobs):

@@ -24,6 +24,7 @@ from okbook.mkl import (
 from okbook.mkl.duality import dual_value, duality_gap, optimality_conditions
 from okbook.mkl.pairs import (
     _pack_upper,
+    _Part,
     gram_moments,
     nonnegative_quadratic,
     pair_correlations,
@@ -178,6 +179,63 @@ def test_standardised():
     assert standardize_gram(K.astype(np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match="all training examples the same point"):
         gram_moments(np.full((4, 4), 3.0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["rows", "columns", "stack", "frozen"])
+def test_a_part_is_standardised_where_it_is(layout, dtype):
+    """What is read of a larger matrix is what a copy of the part would give."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4)) + 3
+    K = (X @ X.T).astype(dtype, order="F" if layout == "columns" else "C")
+    K.flags.writeable = layout != "frozen"
+    if layout == "stack":
+        K = np.stack([-K, K], axis=1)[:, 1]
+    order = rng.permutation(30)  # a splitter need not sort
+    train, held = order[:17], order[17:]
+    square, across = _Part(K, train, train), _Part(K, held, train)
+    assert square.shape == (17, 17) and across.shape == (13, 17)
+    copy = K[np.ix_(train, train)]
+    assert_array_equal(square.diagonal(), copy.diagonal())
+    for options in ({}, {"center": False}, {"scale": False}):
+        moments = gram_moments(square, **options)
+        for one, other in zip(moments, gram_moments(copy, **options)):
+            assert_array_equal(one, other)
+        means, size = moments
+        for part, rows in ((square, train), (across, held)):
+            numbers = K[np.ix_(rows, train)].astype(np.float64)
+            shift = numbers.mean(axis=1, keepdims=True) if means.any() else 0.0
+            expected = (numbers - shift - means + means.mean()) / size
+            for precision, digits in ((np.float32, 1e-6), (np.float64, 1e-13)):
+                found = part.standardized(means, size, precision)
+                assert found.dtype == precision
+                assert_allclose(found, expected, rtol=0, atol=digits * np.ptp(numbers))
+            if dtype == np.float64:
+                assert_array_equal(
+                    standardize_gram(K[np.ix_(rows, train)], moments), found
+                )
+
+
+def test_only_matrices_at_hand_are_read_ahead():
+    """A generator may hand out the same array again and again."""
+    rng, y = np.random.default_rng(0), np.arange(600) % 2
+    vectors = rng.normal(size=(9, 600)).astype(np.float32)
+
+    def reusing():
+        K = np.empty((600, 600), np.float32)
+        for x in vectors:
+            yield np.multiply.outer(x, x, out=K)
+
+    options = {"n_kernels": 9, "check_psd": False}
+    alone = PairProblem(reusing(), y, **options)
+    shared = PairProblem(reusing(), y, n_jobs=2, **options)
+    at_hand = [np.outer(x, x) for x in vectors]
+    listed = PairProblem(at_hand, y, n_jobs=2, **options)
+    for other in (shared, listed):
+        assert_array_equal(other.Z, alone.Z)
+    for n_kernels in (8, 10):
+        with pytest.raises(ValueError, match=f"n_kernels={n_kernels}"):
+            PairProblem(reusing(), y, **options | {"n_kernels": n_kernels})
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 64, 82])

@@ -1,6 +1,7 @@
 """Large problems: files read in place, batches under a limit, inputs that are not
 copied, the same trees on a cluster."""
 
+import threading
 import tracemalloc
 
 import joblib
@@ -263,6 +264,40 @@ def test_threads_keep_the_order_and_end_early(n_jobs):
             found.append(item)
     assert found == list(range(30)) and len(read) < 100
     assert len(done) < 100
+
+
+def test_who_asks_for_results_is_one_of_the_threads():
+    """Two threads are the caller and one more: while that one is busy, the caller makes
+    the other calls."""
+    seen, others = {}, threading.Event()
+
+    def work(item):
+        seen[item] = threading.get_ident()
+        if item:
+            others.set()
+        else:
+            assert others.wait(60)
+        return item
+
+    assert list(map_in_threads(work, range(6), 2)) == list(range(6))
+    assert threading.get_ident() in seen.values() and len(set(seen.values())) == 2
+
+
+def test_the_first_error_in_the_order_of_the_items_is_raised():
+    """Also if a later call has failed before."""
+    failed = threading.Event()
+
+    def work(item):
+        if item == 0:
+            assert failed.wait(60)
+        if item == 1:
+            failed.set()
+        raise ValueError(f"item {item}")
+
+    for _ in range(20):
+        failed.clear()
+        with pytest.raises(ValueError, match="item 0"):
+            list(map_in_threads(work, range(3), 2))
 
 
 # A cluster
