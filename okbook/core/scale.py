@@ -184,18 +184,30 @@ def predict_in_batches(
     return np.concatenate(parts)
 
 # %% ../../nbs/00_core_7_scale.ipynb #09c3a2df
+def _call(work, box):
+    """Call with the item in a box, which then nobody else keeps."""
+    return work(box.pop())
+
+
+def _call_here(work, calls):
+    """Make the first call that no thread has begun; returns whether there was one."""
+    for call in calls:
+        future, box = call
+        if future.cancel():
+            call[0] = future = Future()
+            try:
+                future.set_result(_call(work, box))
+            except Exception as error:  # raised in its turn
+                future.set_exception(error)
+                call = future = None  # the traceback of the error keeps this frame
+            return True
+    return False
+
+
 def _first_result(work, calls):
-    """What the first call returns. Until it is there, whoever asks makes calls that no
-    thread has begun."""
-    while not calls[0][0].done():
-        waiting = (call for call in calls if call[0].cancel())
-        if (call := next(waiting, None)) is None:
-            break
-        call[0] = Future()
-        try:
-            call[0].set_result(work(call[1]))
-        except Exception as error:  # raised in its turn
-            call[0].set_exception(error)
+    """What the first call returns. Until it is there, whoever asks makes others."""
+    while not calls[0][0].done() and _call_here(work, calls):
+        pass
     return calls.popleft()[0].result()
 
 
@@ -236,13 +248,14 @@ def map_in_threads(
     pool, calls = ThreadPoolExecutor(n_threads - 1), deque()
     try:
         for item in items:  # a few ahead: items may be large
-            calls.append([pool.submit(work, item), item])
+            calls.append([pool.submit(_call, work, box := [item]), box])
             if len(calls) > 4 * n_threads:
                 yield _first_result(work, calls)
         while calls:
             yield _first_result(work, calls)
     finally:
         pool.shutdown(cancel_futures=True)
+        calls.clear()
 
 
 def map_row_blocks(

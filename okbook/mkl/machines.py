@@ -52,11 +52,11 @@ from okbook.mkl.pairs import (
     LOST,
     REGULARIZERS,
     PairProblem,
+    _moments,
     _Part,
     _size_and_rounding,
     _worth_threads,
     check_classes,
-    gram_moments,
     make_regularizer,
     nonnegative_quadratic,
     standardize_gram,
@@ -326,7 +326,8 @@ class StandardizedKernelsMixin:
         return np.moveaxis(X, 0, 1) if first else X
 
     def _check_stack(self, X, square):
-        """A stack of Gram matrices: an example a row, with p x n_train numbers each."""
+        """A stack of Gram matrices: an example a row, with p x n_train numbers each, in
+        single or double precision."""
         if isinstance(X, np.ma.MaskedArray):
             X = check_array(X, allow_nd=True, input_name="X")
         try:
@@ -470,9 +471,11 @@ class StandardizedKernelsMixin:
         up, or infinity where that does not matter."""
         m, K = numbered
         proved = m < len(self.kernels_) and self.kernels_[m][0].always_psd
-        if not isinstance(K, _Part):  # a part is one of what has been checked
+        if isinstance(K, _Part):
+            part = K  # of what has been checked
+        else:
             K = check_gram(K, name=f"kernels[{m}]", psd=not proved)
-        part = K if isinstance(K, _Part) else _Part(K)
+            part = _Part(K)
         name = f"kernels[{m}], {self._names[m]},"
         if self.kernels_ and not self._in_fold and (proved or K.any()):
             seen = _columns(self.X_fit_, self.kernels_[m][1])
@@ -480,7 +483,7 @@ class StandardizedKernelsMixin:
                 seen = np.asarray(seen)
                 refuse_underflow(K.diagonal(), seen, name, "X")
         try:
-            means, scale = gram_moments(part, self.center, self.scale)
+            means, scale = _moments(part, self.center, self.scale)
         except ValueError as error:
             if not self._in_fold:
                 but, how = "", "leave it out"
@@ -491,8 +494,7 @@ class StandardizedKernelsMixin:
                     f"cannot be centred and scaled: {how}."
                 ) from error
             means, scale = part.column_means(), np.inf
-        precision = self._precision or part.K.dtype
-        standard = part.standardized(means, scale, precision)
+        standard = part.standardized(means, scale, self._dtype or part.K.dtype)
         size, rounding = _size_and_rounding(part, means)
         if rounding <= LOST * size:
             return standard, (means, scale), np.inf
@@ -500,7 +502,7 @@ class StandardizedKernelsMixin:
         return 0.5 * (standard + standard.T), (means, scale), lost
 
     _in_fold = False  # of a cross-validation inside a fit
-    _precision = None  # of what is learnt from: that of each kernel
+    _dtype = None  # of centred and scaled matrices: that of the kernel
 
     @property
     def named_weights_(self) -> dict[str, float]:
@@ -522,7 +524,7 @@ class StandardizedKernelsMixin:
         def standard(given):
             K, moments = given
             if isinstance(K, _Part):
-                return K.standardized(*moments, self._precision)
+                return K.standardized(*moments, self._dtype)
             return standardize_gram(K, moments)
 
         given = zip(self._raw_query_grams(X), self.moments_)
@@ -850,7 +852,8 @@ _MAX_STEPS = 10_000_000  # of LIBSVM, which would not end where C is huge
 
 
 def _single(m, K):
-    """A Gram matrix in single precision, in which the machines keep it."""
+    """A Gram matrix in single precision, in which the machines keep it, if all of its
+    entries are within its range."""
     with np.errstate(over="ignore"):
         kept = K.astype(np.float32, copy=False)
     if not is_finite(kept):
@@ -901,10 +904,10 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         """Weights of kernels from training Gram matrices and classes, one row for each
         of some settings."""
 
-    _precision = np.float32
+    _dtype = np.float32
 
     def _standard(self, numbered):
-        """In single precision."""
+        """In single precision, whose range is checked."""
         K, moments, lost = super()._standard(numbered)
         return _single(numbered[0], K), moments, lost
 
@@ -1096,19 +1099,22 @@ class _KernelMachine(StandardizedKernelsMixin, ClassifierMixin, BaseEstimator, A
         queries = [_single(*K) for K in enumerate(fold._checked_query_grams(held_part))]
         weights = fold._fold_weights(grams, y[train], settings)
 
-        def scores(shares):
+        def train_machines(shares):
             K, K_held = (_weighted_sum(part, shares) for part in (grams, queries))
-            machines = [self._machine(K, y[train], C) for C in grid]
+            return K_held, [self._machine(K, y[train], C) for C in grid]
+
+        threads = fold._threads(len(train))
+        trained = map_in_threads(train_machines, map(sum_to_one, weights), threads)
+        scores = np.empty((len(settings), len(grid)))
+        for (K_held, machines), row in zip(trained, scores):
             try:
-                return [scorer(machine, K_held, y[held]) for machine in machines]
+                row[:] = [scorer(machine, K_held, y[held]) for machine in machines]
             except (AttributeError, TypeError, ValueError) as error:
                 raise ValueError(
                     f"scoring={self.scoring!r} cannot score a support vector machine "
                     f"on these classes: {error}"
                 ) from error
-
-        threads = fold._threads(len(train))
-        return list(map_in_threads(scores, map(sum_to_one, weights), threads))
+        return scores
 
     def _part(self, X, rows, columns):
         """Some of the inputs; of a stack also the columns of the training part."""

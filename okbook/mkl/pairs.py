@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._types import Array, ArrayLike, Seed
 from ..core import check_gram
-from ..core.checks import check_array, check_label_vector
+from ..core.checks import check_array, check_label_vector, check_square
 from ..core.rounding import KERNEL_TERMS, sum_rounding
 from ..core.scale import map_in_threads, map_row_blocks
 
@@ -40,7 +40,7 @@ def _column_means(K, rows, columns):
     return total[columns] / len(rows)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _standardize_rows(K, rows, columns, shift, size, center, out):
     """Some rows and columns, less the means of the rows and a shift of the columns,
     over a size: all in double precision, in one reading."""
@@ -56,11 +56,11 @@ def _standardize_rows(K, rows, columns, shift, size, center, out):
 
 
 class _Part:
-    """Some rows and columns of a Gram matrix, or of a stack of them, which are read
-    where they are; by default all."""
+    """Some rows and columns of a Gram matrix of floating-point numbers, or of a stack
+    of them, which are read where they are; by default all."""
 
     def __init__(self, K, rows=None, columns=None):
-        self.K = np.asarray(K)
+        self.K = K
         self.rows = np.arange(K.shape[0]) if rows is None else rows
         self.columns = np.arange(K.shape[-1]) if columns is None else columns
         self.shape = (len(self.rows), *K.shape[1:-1], len(self.columns))
@@ -91,12 +91,24 @@ class _Part:
 LOST = 1e-6
 
 
-def _size_and_rounding(K, means):
+def _size_and_rounding(part, means):
     """Mean of the diagonal of a Gram matrix, centred by the means of its columns, and a
     bound on the rounding errors of its entries."""
-    diagonal = K.diagonal()
+    diagonal = part.diagonal()
     size = diagonal.mean(dtype=np.float64) - means.mean()
     return size, sum_rounding(len(means) + KERNEL_TERMS, np.abs(diagonal).max())
+
+
+def _moments(part, center, scale):
+    """What ``gram_moments`` says of a part of a matrix, without a check."""
+    means = part.column_means() if center else np.zeros(part.shape[1])
+    size, rounding = _size_and_rounding(part, means)
+    if scale and not size > rounding:
+        raise ValueError(
+            "A kernel that gives all training examples the same point cannot be "
+            "centred and scaled."
+        )
+    return means, float(size) if scale else 1.0
 
 
 def gram_moments(
@@ -124,7 +136,8 @@ def gram_moments(
     Raises
     ------
     ValueError
-        If the points are all the same, so that nothing is left after centring.
+        If the matrix is not square, or the points are all the same, so that nothing is
+        left after centring.
 
     See Also
     --------
@@ -141,15 +154,7 @@ def gram_moments(
     >>> gram_moments(np.diag([1.0, 3.0]))
     (array([0.5, 1.5]), 1.0)
     """
-    part = K if isinstance(K, _Part) else _Part(K)
-    means = part.column_means() if center else np.zeros(part.shape[1])
-    size, rounding = _size_and_rounding(part, means)
-    if scale and not size > rounding:
-        raise ValueError(
-            "A kernel that gives all training examples the same point cannot be "
-            "centred and scaled."
-        )
-    return means, float(size) if scale else 1.0
+    return _moments(_Part(check_square(K)), center, scale)
 
 # %% ../../nbs/04_mkl.ipynb #80b1e7b0
 def standardize_gram(K: Array, moments: tuple[Array, float] | None = None) -> Array:
@@ -368,11 +373,11 @@ def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
         _pack_checked(m, K, n, check_psd, columns[m % width])
 
     # A generator may reuse its array: it is not read ahead.
-    ahead = n_jobs if isinstance(kernels, (list, tuple, np.ndarray)) else 1
+    packing_jobs = n_jobs if isinstance(kernels, (list, tuple, np.ndarray)) else 1
     kernels, n_packed = enumerate(kernels), 0
     for m in range(0, p, width):
         some = islice(kernels, min(width, p - m))
-        k = sum(1 for _ in map_in_threads(pack, some, ahead))
+        k = sum(1 for _ in map_in_threads(pack, some, packing_jobs))
         n_packed += k
         transpose = partial(_transpose_rows, columns[:k], m=m, Z=Z)
         map_row_blocks(transpose, len(Z), n_jobs)

@@ -40,7 +40,12 @@ if TYPE_CHECKING:  # for signatures
     from okbook.mkl.pairs import PairProblem, Regularizer
 
 # %% ../../nbs/04_mkl_6_path.ipynb #533d46e7
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"reassoc", "contract", "nsz"},
+)
 def _dual_rows(scores, t, w, importance, deltas, zones, first, sums, counts, near):
     """Scores of a block of pairs, a row for each vector of weights, become signed
     dual variables; four sums for each; and the pairs near the kink, their margins and
@@ -73,12 +78,12 @@ def _dual_rows(scores, t, w, importance, deltas, zones, first, sums, counts, nea
         counts[k] = n
 
 # %% ../../nbs/04_mkl_6_path.ipynb #0d7769da
-# Numbers of Z that are multiplied together: two megabytes in double precision, which
-# stay in the cache from the first product to the second.
+# Numbers that are multiplied together, of Z or of its products with all weights: two
+# megabytes in double precision, which stay in the cache.
 _PASS_NUMBERS = 2**18
-# In widths: pairs of the smoothed zone are near the kink, and up to this multiple of
-# their size.
-_ZONES = 0.5, 0.75
+# Pairs are near the kink up to this multiple of the width, where the smoothed zone
+# ends, and up to this multiple of the width times their size.
+_ZONE, _NEAR = 0.5, 0.75
 # The part of the pairs for which there is space at first.
 _FEW_NEAR = 8
 
@@ -121,7 +126,7 @@ def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[Smoothe
     def work(first, last):
         sums, adjoint = np.zeros((len(mus), 4)), np.zeros(mus.shape)
         counts = np.zeros(len(mus), dtype=np.int64)
-        n_rows = min(last - first, max(1, _PASS_NUMBERS // mus.shape[1]))
+        n_rows = min(last - first, max(1, _PASS_NUMBERS // max(mus.shape)))
         shape = (len(mus), n_rows + (last - first) // _FEW_NEAR)
         near = np.empty(shape, dtype=np.int32), np.empty(shape), np.empty(shape)
         block, scores = np.empty((n_rows, mus.shape[1])), np.empty((len(mus), n_rows))
@@ -135,7 +140,7 @@ def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[Smoothe
             block[:] = loss.Z[part]
             np.matmul(mus, block.T, out=scores)
             pairs = loss.t[part], loss.w[part], importance[part]
-            _dual_rows(scores, *pairs, deltas, _ZONES, q, sums, counts, near)
+            _dual_rows(scores, *pairs, deltas, zones, q, sums, counts, near)
             adjoint += scores @ block
         near = [tuple(part[k, :n] for part in near) for k, n in enumerate(counts)]
         return np.c_[sums, adjoint], near
@@ -145,7 +150,7 @@ def evaluate_many(loss: SmoothedLoss, mus: Array, deltas: Array) -> list[Smoothe
             f"mus must have {loss.Z.shape[1]} columns, one a kernel: got {mus.shape}."
         )
     loss.passes += len(mus)
-    importance = loss.importance
+    zones, importance = (_ZONE, _NEAR), loss.importance
     importance = np.zeros(len(loss.w)) if importance is None else importance
     tables, near = zip(*map_row_blocks(work, len(loss.w), loss.n_jobs))
     joined = [tuple(map(np.concatenate, zip(*parts))) for parts in zip(*near)]

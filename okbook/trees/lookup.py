@@ -233,9 +233,9 @@ def _number_rows(X, nodes, roots, missing_left, sets, out):
             out[i, t] = _row_reached(X, i, roots[t], nodes, missing_left, sets)
 
 
-# Trees times queries of a thread at least, some milliseconds: a processor that sleeps
-# may take as long to wake up.
-_THREAD_STEPS = 2**17
+# Trees times queries of a thread at least, about a millisecond: to start a thread, and
+# wake up a processor, takes a part of it.
+_THREAD_STEPS = 2**15
 
 
 class ReachedLeaves:

@@ -23,6 +23,7 @@ from okbook.mkl import (
 )
 from okbook.mkl.duality import dual_value, duality_gap, optimality_conditions
 from okbook.mkl.pairs import (
+    _moments,
     _pack_upper,
     _Part,
     gram_moments,
@@ -179,6 +180,14 @@ def test_standardised():
     assert standardize_gram(K.astype(np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match="all training examples the same point"):
         gram_moments(np.full((4, 4), 3.0))
+    for dtype in (">f8", ">f4", "f2", "i4", "O"):
+        means, size = gram_moments(np.diag([1.0, 3.0]).astype(dtype))
+        assert means.tolist() == [0.5, 1.5] and size == 1.0
+    for wrong in (K[:, :4], cross):
+        with pytest.raises(ValueError, match="K must be square: got shape"):
+            standardize_gram(wrong)
+    with pytest.raises(ValueError, match="2D array"):
+        gram_moments(np.ones(5))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -198,10 +207,10 @@ def test_a_part_is_standardised_where_it_is(layout, dtype):
     copy = K[np.ix_(train, train)]
     assert_array_equal(square.diagonal(), copy.diagonal())
     for options in ({}, {"center": False}, {"scale": False}):
-        moments = gram_moments(square, **options)
+        wanted = {"center": True, "scale": True} | options
+        means, size = moments = _moments(square, **wanted)
         for one, other in zip(moments, gram_moments(copy, **options)):
             assert_array_equal(one, other)
-        means, size = moments
         for part, rows in ((square, train), (across, held)):
             numbers = K[np.ix_(rows, train)].astype(np.float64)
             shift = numbers.mean(axis=1, keepdims=True) if means.any() else 0.0

@@ -3,6 +3,7 @@ of the weights, every message."""
 
 import pickle
 import re
+import threading
 import warnings
 from fractions import Fraction
 
@@ -551,3 +552,22 @@ def test_all_kernels_may_be_constant_in_one_fold(model):
         warnings.simplefilter("ignore")  # a weight of zero is told
         assert set(model.fit(X, y).predict(X)) <= {0, 1}
     assert model.weights_.any()
+
+
+def test_a_scorer_returns_a_number_and_runs_where_the_fit_does():
+    """Machines are trained by threads; a scorer sees the settings of the caller."""
+    rng = np.random.default_rng(0)
+    X, y, threads = rng.normal(size=(900, 2)), np.arange(900) % 2, set()
+
+    def scorer(machine, K, y):
+        threads.add(threading.get_ident())
+        return machine.score(K, y)
+
+    options = {"lam": (0.1, 0.01), "C": 1.0, "cv": 2, "n_jobs": 2}
+    TwoStageMKL(["linear", "rbf"], scoring=scorer, **options).fit(X, y)
+    assert threads == {threading.get_ident()}
+    for answer in ([0.5, 0.5], "good", 1j):
+        with pytest.raises(ValueError, match="scoring=.* cannot score"):
+            TwoStageMKL(["rbf"], scoring=lambda *given: answer, **options).fit(
+                X[:20], y[:20]
+            )

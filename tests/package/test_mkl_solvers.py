@@ -527,7 +527,7 @@ def test_held_pairs_keep_their_dual_variables():
     for mu, delta, full in zip(mus, deltas, evaluate_many(loss, mus, deltas)):
         rows, margins, signed = full.near
         alone = loss.evaluate(mu, delta)
-        reach = np.maximum(0.5, paths._ZONES[1] * sizes) * delta
+        reach = np.maximum(0.5, paths._NEAR * sizes) * delta
         assert_array_equal(rows, np.flatnonzero(np.abs(1.0 - alone.margins) < reach))
         assert_allclose(margins, alone.margins[rows], atol=1e-12)
         there = smoothed_dual(problem, mu, delta)
@@ -552,10 +552,9 @@ def test_where_held_pairs_must_move_all_pairs_take_over(broken, monkeypatch):
     Newton's method on all pairs do."""
     problem = near_copies()
     term, lams = make_regularizer("l1", 6), [1e-2, 1e-3, 1e-4]
+    monkeypatch.setattr(paths, "_NEAR", 0.0)
     if broken == "no pair at all":
-        monkeypatch.setattr(paths, "_ZONES", (0.0, 0.0))
-    else:
-        monkeypatch.setattr(paths, "_ZONES", (0.5, 0.0))
+        monkeypatch.setattr(paths, "_ZONE", 0.0)
     path = mkl_path(problem, term, lams, tol=1e-5)
     assert max(found.gap for found in path) <= 1e-5
     assert any(found.proof[2] is None for found in path)  # a bound from all pairs

@@ -1,8 +1,10 @@
 """Large problems: files read in place, batches under a limit, inputs that are not
 copied, the same trees on a cluster."""
 
+import gc
 import threading
 import tracemalloc
+import weakref
 
 import joblib
 import numpy as np
@@ -298,6 +300,38 @@ def test_the_first_error_in_the_order_of_the_items_is_raised():
         failed.clear()
         with pytest.raises(ValueError, match="item 0"):
             list(map_in_threads(work, range(3), 2))
+
+
+class Item:
+    "What can be asked whether it is still there."
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_items_are_let_go(n_jobs):
+    """A call that has been made keeps its item no longer, and an error neither: items
+    may be Gram matrices."""
+    seen = []
+
+    def items():
+        for _ in range(60):
+            item = Item()
+            seen.append(weakref.ref(item))
+            yield item
+
+    alive = lambda: sum(there() is not None for there in seen)  # noqa: E731
+    for _ in map_in_threads(lambda item: 0, items(), n_jobs):
+        assert alive() <= 4 * n_jobs + 1
+
+    def fail(item):
+        raise ValueError("no")
+
+    gc.disable()
+    try:
+        with pytest.raises(ValueError, match="no"):
+            list(map_in_threads(fail, items(), n_jobs))
+        assert alive() == 0
+    finally:
+        gc.enable()
 
 
 # A cluster
