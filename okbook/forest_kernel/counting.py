@@ -21,7 +21,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._types import Array, ArrayLike, Inputs, Sparse
 from ..core.checks import check_array, validate_data
-from ..core.scale import map_in_threads
+from ..core.scale import map_in_threads, worth_threads
 from ..trees import nodes
 
 # %% ../../nbs/03_forest_kernel_3_counting.ipynb #8f149638
@@ -619,6 +619,7 @@ def _fill_gram(fill_rows, given, shape, upper, block, n_jobs):
     """A Gram matrix, made by a loop that fills blocks of rows, in threads; with
     ``upper``, one half of it, and the other is copied."""
     K = np.empty(shape, dtype=np.float32)
+    n_jobs = worth_threads(K.size, n_jobs)
 
     def fill(rows):
         fill_rows(*given, K, rows.start, rows.stop, upper)

@@ -45,7 +45,7 @@ from okbook.core.checks import (
 )
 from ..core.predictor import check_labels
 from ..core.rounding import first_largest, vector_distances
-from ..core.scale import map_in_threads
+from ..core.scale import map_in_threads, worth_threads
 from ..core.scores import check_folds, warn_at_end
 from .duality import lam_max, solve_cvxpy
 from okbook.mkl.pairs import (
@@ -55,7 +55,6 @@ from okbook.mkl.pairs import (
     _moments,
     _Part,
     _size_and_rounding,
-    _worth_threads,
     check_classes,
     make_regularizer,
     nonnegative_quadratic,
@@ -464,7 +463,7 @@ class StandardizedKernelsMixin:
 
     def _threads(self, n_rows):
         """Threads for matrices of so many rows."""
-        return _worth_threads(n_rows * self.n_train_, getattr(self, "n_jobs", None))
+        return worth_threads(n_rows * self.n_train_, getattr(self, "n_jobs", None))
 
     def _standard(self, numbered):
         """One of the kernels, its moments, and the part of it that its rounding makes

@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 import scipy.linalg as sla
-from joblib import effective_n_jobs
 from numba import njit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -25,7 +24,7 @@ from .._types import Array, ArrayLike, Seed
 from ..core import check_gram
 from ..core.checks import check_array, check_label_vector, check_square
 from ..core.rounding import KERNEL_TERMS, sum_rounding
-from ..core.scale import map_in_threads, map_row_blocks
+from ..core.scale import map_in_threads, map_row_blocks, worth_threads
 
 # %% ../../nbs/04_mkl.ipynb #8c8db2ae
 @njit(cache=True, nogil=True)
@@ -349,17 +348,6 @@ def _pack_checked(m, K, n, check_psd, out):
         )
 
 # %% ../../nbs/04_mkl.ipynb #d87f8ded
-# Entries of a matrix from which threads pay: to start one takes .1 ms.
-_THREAD_ENTRIES = 2**18
-
-
-def _worth_threads(n_entries: int, n_jobs: int | None) -> int:
-    """The number of threads for work on matrices of so many entries: one if they are
-    small, else what was asked for."""
-    n_threads = effective_n_jobs(n_jobs)
-    return n_threads if n_entries >= _THREAD_ENTRIES else 1
-
-
 def _pair_matrix(kernels, n, p, check_psd=True, n_jobs=None):
     """The upper triangles of p Gram matrices, which are checked, as the columns of one
     float32 matrix, its rows contiguous."""
@@ -655,7 +643,7 @@ class PairProblem:
                 "cannot tell their number."
             )
         self.n, self.n_kernels = len(codes), p
-        self.n_jobs = n_jobs = _worth_threads(self.n**2, n_jobs)
+        self.n_jobs = n_jobs = worth_threads(self.n**2, n_jobs)
         self.Z = _pair_matrix(kernels, self.n, p, check_psd, n_jobs)
         self.t, self.pairs = pair_labels(codes), None
         if n_pairs is not None:

@@ -131,8 +131,9 @@ def slow_gram(forest, X1, X2, ancestor=None, weights=None, mask=None):
 
 @pytest.mark.parametrize("ancestor", ANCESTORS)
 @pytest.mark.parametrize("name", FORESTS)
-def test_gram_and_feature_map_by_a_double_loop(data, name, ancestor):
+def test_gram_and_feature_map_by_a_double_loop(data, name, ancestor, monkeypatch):
     "eq-forestk-kens, eq-forestk-nca."
+    monkeypatch.setattr("okbook.core.scale._THREAD_ENTRIES", 0)
     X, y = data
     queries = np.random.default_rng(1).normal(size=(11, 5))
     for n_jobs in (None, 2):

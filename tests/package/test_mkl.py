@@ -61,7 +61,7 @@ def root(Q):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("p", [1, 2, 6, 37])
 def test_pairs_by_brute_force(p, dtype, monkeypatch):
-    monkeypatch.setattr("okbook.mkl.pairs._THREAD_ENTRIES", 0)
+    monkeypatch.setattr("okbook.core.scale._THREAD_ENTRIES", 0)
     rng = np.random.default_rng(p)
     kernels = np.array([B @ B.T for B in rng.normal(size=(p, 9, 4))]).astype(dtype)
     kernels = 0.5 * (kernels + kernels.transpose(0, 2, 1))
@@ -90,7 +90,7 @@ def test_pairs_by_brute_force(p, dtype, monkeypatch):
 
 
 def test_sources_of_kernels(data, monkeypatch):
-    monkeypatch.setattr("okbook.mkl.pairs._THREAD_ENTRIES", 0)
+    monkeypatch.setattr("okbook.core.scale._THREAD_ENTRIES", 0)
     grams, y = data
     whole = PairProblem(grams, y)
     for kernels in (list(grams), iter(grams), (K.T for K in grams), grams.tolist()):
@@ -271,7 +271,7 @@ def test_every_entry_is_compared_with_the_transpose(n, dtype):
 @pytest.mark.parametrize("p", [1, 5, 63, 64, 69])
 def test_columns_of_the_pairs_are_the_triangles(p, monkeypatch):
     """Groups of sixteen kernels, smaller groups and what is left of them."""
-    monkeypatch.setattr("okbook.mkl.pairs._THREAD_ENTRIES", 0)
+    monkeypatch.setattr("okbook.core.scale._THREAD_ENTRIES", 0)
     n, rng = 18, np.random.default_rng(p)
     rows, columns = np.triu_indices(n)
     grams = [B @ B.T for B in rng.normal(size=(p, n, n))]

@@ -163,7 +163,7 @@ def test_threads_change_nothing(iris, cv, monkeypatch):
     grams = [K.gram(X) for K in (LinearKernel(), RBFKernel(gamma=0.1))]
     for kernels, inputs in ((None, X), ("precomputed", grams)):
         one = TwoStageMKL(kernels, cv=cv).fit(inputs, y)
-        monkeypatch.setattr("okbook.mkl.pairs._THREAD_ENTRIES", 0)
+        monkeypatch.setattr("okbook.core.scale._THREAD_ENTRIES", 0)
         two = TwoStageMKL(kernels, cv=cv, n_jobs=2).fit(inputs, y)
         assert (two.lam_, two.C_) == (one.lam_, one.C_)
         assert_allclose(two.scores_, one.scores_, rtol=1e-12)

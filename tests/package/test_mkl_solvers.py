@@ -251,7 +251,7 @@ def test_smoothed_hinge_bounds():
 def test_pass_by_brute_force(monkeypatch):
     """eq-mklsolve-smooth, eq-mklsolve-errors and eq-pairs-adjoint for one point, and
     for many in one pass, in plain numpy."""
-    monkeypatch.setattr("okbook.mkl.pairs._THREAD_ENTRIES", 0)
+    monkeypatch.setattr("okbook.core.scale._THREAD_ENTRIES", 0)
     problem = PairProblem(*stack(6, n=20, p=4), pair_weight="balanced", n_jobs=2)
     loss = SmoothedLoss.of_problem(problem)
     Z, t, w = (part.astype(float) for part in (problem.Z, problem.t, problem.w))
