@@ -185,6 +185,7 @@ _REFUSALS = (
     "All labelled nodes",
     "n_features",
     "one class",
+    "has one member",
     "leaves nothing to boost",
 )
 
