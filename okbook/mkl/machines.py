@@ -1509,7 +1509,7 @@ class TwoStageMKL(_KernelMachine):
     probability : bool, default=False
         Whether to fit what ``predict_proba`` needs: up to five more machines.
     n_jobs : int, optional
-        Threads of the first stage.
+        Threads, as in joblib.
     random_state : int, RandomState instance or None, default=None
         For ``n_pairs``.
 

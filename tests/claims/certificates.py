@@ -962,10 +962,11 @@ def _judge_alignment_weights(X, mix, y, units, name, lam, balanced, method):
             compare(beyond(slopes), 0.0, 1e-7, len(T), "slope"),
         ]
     else:
-        single = np.array([cosine(e) for e in np.eye(len(grams))])
-        if single.max() < 1e-12:
-            raise PassedOver("no kernel is aligned, but for rounding")
-        single = np.maximum(single, 0.0) / np.linalg.norm(np.maximum(single, 0.0))
+        cosines = [cosine(e) for e in np.eye(len(grams))]
+        if abs(max(cosines)) < 1e-12:
+            raise PassedOver("the largest alignment is zero, but for rounding")
+        single = np.array([beyond(c) for c in cosines])
+        single /= np.linalg.norm(single) or 1.0
         found = [compare(ours, single, 1e-7, 1.0, "single alignments")]
     if len(np.unique(y)) == 2 and theirs.any():
         K = combine_grams(grams, theirs)
